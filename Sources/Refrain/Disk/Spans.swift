@@ -112,8 +112,20 @@ enum SpanJournal {
   }
 }
 
-/// An open journal. Its calls block, except `reserve`.
+/// An open journal. Its calls block.
 final class JournalFile: Sendable {
+  /// A growing span, and the numbers of its two records.
+  struct Run: Sendable {
+    let journal: JournalFile
+    let numbers: (next: Int, other: Int)
+    let span: ByteRange
+
+    func write() throws(DiskError) {
+      let offset = Int64(SpanJournal.headerSize + numbers.next * SpanJournal.recordSize)
+      try journal.file.write(SpanJournal.record(span), at: offset)
+    }
+  }
+
   private let file: OpenFile
   private let reserved = Atomic(0)
 
@@ -124,12 +136,15 @@ final class JournalFile: Sendable {
 
   var path: String { file.path }
 
-  /// Reserves records, and returns the number of the first.
-  func reserve(_ count: Int) -> Int { reserved.add(count, ordering: .relaxed).oldValue }
-
-  func write(_ span: ByteRange, number: Int) throws(DiskError) {
-    let offset = Int64(SpanJournal.headerSize + number * SpanJournal.recordSize)
-    try file.write(SpanJournal.record(span), at: offset)
+  /// Returns the run to write for a range, which extends the `last` one if it continues there.
+  func run(for range: ByteRange, after last: Run?) -> Run {
+    guard let last, last.journal === self, last.span.upperBound == range.lowerBound else {
+      let first = reserved.add(2, ordering: .relaxed).oldValue
+      return Run(journal: self, numbers: (first, first + 1), span: range)
+    }
+    return Run(
+      journal: self, numbers: (last.numbers.other, last.numbers.next),
+      span: last.span.lowerBound..<range.upperBound)
   }
 }
 

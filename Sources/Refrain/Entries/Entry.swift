@@ -150,7 +150,7 @@ final class Entry: Sendable {
   /// The files of the new generation replace those of the last one.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
-    state.storage.replace(last.withState(\.storage.lineage))
+    state.storage.replace(last.withState(\.storage.last))
     return state
   }
 

@@ -20,53 +20,21 @@ struct FetchStarter: Sendable {
   }
 }
 
-/// Gives playback priority over prefetching: while a player anywhere in the cache waits for a
-/// fetch, background fetches pause between two chunks.
+/// Gives playback priority over prefetching: while a player anywhere in the cache is short of bytes,
+/// background fetches pause between two chunks.
 final class PlaybackPriority: Sendable {
-  private struct State {
-    var foreground = 0
-    var paused: [CheckedContinuation<Void, Never>] = []
-  }
+  /// The number of fetches whose bytes players are short of.
+  private let short = Atomic(0)
 
-  private let state = Mutex(State())
+  var isFree: Bool { short.load(ordering: .relaxed) <= 0 }
 
-  var waitingCount: Int { state.withLock { $0.paused.count } }
+  func count(_ change: Int) { short.add(change, ordering: .relaxed) }
 
-  var foregroundCount: Int { state.withLock { $0.foreground } }
-
-  func count(_ change: Int) {
-    let isFree = state.withLock { state in
-      state.foreground += change
-      return state.foreground <= 0
+  /// Returns soon after no player is short, the task is cancelled, or a player waits for the fetch
+  /// itself (`isExempt`).
+  func waitTurn(unless isExempt: () -> Bool) async {
+    while !isFree, !Task.isCancelled, !isExempt() {
+      try? await Task.sleep(for: .milliseconds(50))
     }
-    if isFree { lookAgain() }
-  }
-
-  /// Returns when nobody plays, when the task is cancelled, or when a player now waits for the
-  /// fetch itself (`isExempt`): `lookAgain` is to be called after that change.
-  func waitTurn(unless isExempt: () -> Bool = { false }) async {
-    var goesOn = state.withLock { $0.foreground <= 0 }
-    while !goesOn {
-      await withTaskCancellationHandler {
-        await withCheckedContinuation { continuation in
-          goesOn = state.withLock { state in
-            if state.foreground <= 0 || Task.isCancelled || isExempt() { return true }
-            state.paused.append(continuation)
-            return false
-          }
-          if goesOn { continuation.resume() }
-        }
-      } onCancel: {
-        lookAgain()
-      }
-    }
-  }
-
-  func lookAgain() {
-    let paused = state.withLock { state in
-      defer { state.paused = [] }
-      return state.paused
-    }
-    for continuation in paused { continuation.resume() }
   }
 }

@@ -33,9 +33,6 @@ final class Generation: Sendable {
       case .cancel(let task): task.cancel()
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
-      case .promoted(let beginAnew):
-        entry.starter.gate.lookAgain()
-        beginAnew?()
       case .watchAbandoned: Task { await watchAbandoned() }
       case .countShort(let change): entry.starter.gate.count(change)
       }
@@ -136,11 +133,8 @@ extension Generation {
   /// the update interval that it states bounds how long it is used without asking. Blocks on the
   /// disk. `given` is the length of the resource if the state does not have it yet; `written`, a
   /// range that is not readable yet: a reader that is given the last bytes before their pace is
-  /// known could use the document for too long. Returns whether all bytes were there.
-  @discardableResult
-  func learnPace(
-    length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil
-  ) -> Bool {
+  /// known could use the document for too long.
+  func learnPace(length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil) {
     let complete = withState { state -> (any DocumentRules, EntryFile, Int64)? in
       guard let rules = state.representation.documents, let file = state.file,
         let length = given ?? state.length,
@@ -151,15 +145,16 @@ extension Generation {
       if let (range, _) = written { stored.insert(contentsOf: range) }
       return stored.end(from: 0) >= length ? (rules, file, length) : nil
     }
-    guard let (rules, file, length) = complete else { return false }
-    guard let beginning = file.beginning(min(length, Int64(documentBeginning))) else { return true }
+    guard let (rules, file, length) = complete,
+      let beginning = file.beginning(min(length, Int64(documentBeginning)))
+    else { return }
     var isUnreadable = false
     let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
       let body = file.beginning(length)
       isUnreadable = body == nil
       return body
     }
-    if isUnreadable { return true }
+    if isUnreadable { return }
     withState { state in
       // Its name says document, but its bytes do not.
       let isNamed = state.freshness?.pace == .unread
@@ -167,7 +162,6 @@ extension Generation {
       state.representation.freshness?.pace = pace
       state.storage.noteRecordStale()
     }
-    return true
   }
 }
 

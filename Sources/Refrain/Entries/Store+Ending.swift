@@ -8,15 +8,11 @@ extension Store {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      let isFinished = attempt { try finish(generation, open.files) } != nil
-      // No record names the files, which are useless.
-      if !isFinished, isReplacing(generation) {
-        attempt { try discard(open.files, isReplacing: true) }
-      }
+      attempt { try finish(generation, open.files) }
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
-      if !generation.withState(\.storage.replaced.isEmpty) { removeLeftOver() }
+      if generation.withState(\.storage.replaced) != nil { removeLeftOver() }
     }
     // Cancelled readers that were not released keep the generation, but not its file open.
     generation.withState { state in
@@ -45,17 +41,16 @@ extension Store {
   }
 
   private func finish(_ generation: Generation, _ files: Files) throws {
-    let (isReplacing, isStale, isUnrepeatable, isEmpty, journal) = generation.withState { state in
+    let (isStale, isUnrepeatable, isEmpty, journal) = generation.withState { state in
       (
-        state.storage.isReplacing,
         state.storage.isRecordStale || state.stored != state.storage.synced,
         state.isUnrepeatable, state.stored.isEmpty && !state.isComplete, state.storage.journal
       )
     }
-    let isWorthless = isEmpty && (isReplacing || (try? directory.isPinned) == false)
+    let isWorthless = isEmpty && (try? directory.isPinned) == false
     if isWorthless || isUnrepeatable || isUnwanted(generation) {
-      try discard(files, isReplacing: isReplacing)
-    } else if isStale || isReplacing {
+      try removeFiles()
+    } else if isStale {
       try writeDown(generation, isLast: true)
     } else if let journal {
       // Nothing was written to it since the record was written.
@@ -187,7 +182,7 @@ extension Store {
     var (next, found) = load(entry.emptyState())
     if let found { entry.withPolicy { $0.adopt(found) } }
     if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
-    next.storage.replace(next.storage.replaced.union(last.withState(\.storage.lineage)))
+    next.storage.replace(next.storage.replaced ?? last.withState(\.storage.last))
     guard entry.startAnew(after: last, with: next) else { return }
     last.withState { state in
       state.storage.refuse(.purged)

@@ -3,11 +3,9 @@ import Foundation
 
 /// Records what is stored, durably: data, then record, then the name.
 ///
-/// The files of a new generation are made beside those of the one that it replaces, whose record
-/// stands. Once the first bytes are written, they are synced, then the directory that names their
-/// file; then the new record replaces the old one, and only then are the old files removed. So the
-/// record on disk always names a generation whose files are all there, even after a power cut. The
-/// next writer removes files that no record names.
+/// The files of a new generation are made beside those of the one that it replaces; then its record
+/// replaces the old one, and only then are the old files removed, before the first byte is written.
+/// The next writer removes files that no record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     let name = SpanJournal.fileName(generation: files.id, epoch: files.epoch)
@@ -63,9 +61,9 @@ extension Store {
     // Commits from here on go to the next journal. A crash before the record is replaced leaves the
     // old record and both journals; a crash after it, the new record and the next journal.
     let next = isLast ? nil : try makeJournal(files)
-    let (stored, file, isReplacing, changes) = generation.withState { state in
+    let (stored, file, changes) = generation.withState { state in
       state.storage.beginSync(at: .now, nextJournal: next)
-      return (state.stored, state.file, state.storage.isReplacing, state.storage.changes)
+      return (state.stored, state.file, state.storage.changes)
     }
     open?.files = files
     do throws(DiskError) {
@@ -74,8 +72,6 @@ extension Store {
       distrust(generation, error)
       return false
     }
-    // A record must not replace another until its data file's name survives a power cut.
-    if isReplacing { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if writer?.isAnchored == false {
       try directory.syncParents()
@@ -83,39 +79,7 @@ extension Store {
     }
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
     try directory.removeJournals(of: files.id, before: files.epoch)
-    if isReplacing { try removeOthers(than: [files]) }
     return true
-  }
-
-  // MARK: Replacing a generation
-
-  /// Whether a generation is being written whose record has not replaced another's yet.
-  func isReplacing(_ generation: Generation) -> Bool {
-    open?.generation === generation && generation.withState(\.storage.isReplacing)
-  }
-
-  /// Records the first stored bytes of a generation: its record replaces the old generation's.
-  func replaceRecord(_ generation: Generation) {
-    guard isReplacing(generation) else { return }
-    do {
-      try writeDown(generation)
-    } catch let error as DiskError where error.isMissing {
-      vanish(generation)
-    } catch let error as DiskError where error.isNoSpace {
-      if !giveUpReplaced(generation) { writeFailed(generation, error) }
-    } catch {
-      writeFailed(generation, error)
-    }
-  }
-
-  /// Removes the replaced generation before any byte of the new one is stored, for lack of room for
-  /// both. Returns false if there is none, or its files could not be removed.
-  func giveUpReplaced(_ generation: Generation) -> Bool {
-    guard let files = open?.files, isReplacing(generation) else { return false }
-    return attempt {
-      try removeOthers(than: [files])
-      return try writeDown(generation)
-    } ?? false
   }
 
   // MARK: Failing
@@ -123,16 +87,13 @@ extension Store {
   /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. Nothing is
   /// written to this file until the entry is reopened.
   private func distrust(_ generation: Generation, _ error: DiskError) {
-    let isReplacing = isReplacing(generation)
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
     open = nil
     let isEmpty = generation.withState(\.stored.isEmpty)
     attempt {
-      if isReplacing || isEmpty, try isReplacing || !directory.isPinned {
-        return try discard(files, isReplacing: isReplacing)
-      }
+      if isEmpty, try !directory.isPinned { return try removeFiles() }
       try directory.removeJournals(of: files.id, before: .max)
     }
   }
@@ -158,17 +119,10 @@ extension Store {
 
   // MARK: Removing files
 
-  /// Removes the files of a generation; the generation that it was to replace stays.
-  func discard(_ files: Files, isReplacing: Bool) throws(DiskError) {
-    guard isReplacing else { return try removeFiles() }
-    try removeFiles { files.owns($0) }
-  }
-
   /// Removes the files of every other generation. The record and marks stay.
-  func removeOthers(than owners: [Files]) throws(DiskError) {
+  func removeOthers(than files: Files?) throws(DiskError) {
     try removeFiles { name in
-      name != EntryRecord.fileName && !EntryDirectory.isMark(name)
-        && !owners.contains { $0.owns(name) }
+      name != EntryRecord.fileName && !EntryDirectory.isMark(name) && files?.owns(name) != true
     }
   }
 

@@ -68,7 +68,7 @@ actor Store {
       let contents = try directory.load()
       // A stored generation that is not used is replaced by the new one.
       var replacing = empty
-      replacing.storage.replace([contents.record.generation])
+      replacing.storage.replace(contents.record.generation)
       guard contents.record.key == key.rawValue else {
         warn("The entry in \(directory.path) has another key than \(url) and is ignored.")
         return (empty, nil)
@@ -140,12 +140,6 @@ actor Store {
     }
     // The files belong to another generation now, or another fetch has been faster.
     if isOver || ready != nil { return ready }
-    if let files = open?.files, isReplacing(generation) {
-      // The bytes written to the files have been lost.
-      open = nil
-      try discard(files, isReplacing: true)
-      generation.withState { $0.storage.vanish() }
-    }
     guard try becomeWriter() else {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
@@ -170,8 +164,8 @@ actor Store {
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
-    case (.stream(let problem), _):
-      generation.withState { $0.storage.refuse(problem) }
+    case (.stream, _):
+      generation.withState { $0.storage.refuse(.otherVersion) }
       return nil
     case (.start, _), (.resume, nil):
       let isNew = try directory.create()
@@ -215,24 +209,18 @@ actor Store {
     }
     guard try writeDown(generation) else { return nil }
     // Files of other generations, which a process left when it ended suddenly.
-    attempt { try removeOthers(than: [files]) }
+    attempt { try removeOthers(than: files) }
     return contents.file
   }
 
-  /// The stored generation (`found`) stays until bytes of the new one are stored, unless none of
-  /// its bytes are readable.
+  /// The new record replaces that of the stored generation (`found`) before its files are removed.
   private func start(
     _ generation: Generation, replacing found: EntryDirectory.Contents?, removesOthers: Bool
   ) throws -> EntryFile? {
-    let information = generation.withState { $0.info }
-    // An empty resource is complete before any byte comes.
-    let replaced = found.flatMap { contents in
-      contents.spans.isEmpty || information?.length == 0 ? nil : Files(of: contents.record)
-    }
     let id = String(UInt64.random(in: .min ... .max), radix: 16)
-    let resource = generation.entry.resource
+    let (resource, type) = (generation.entry.resource, generation.withState { $0.info?.mimeType })
     let ending = MediaType.fileExtension(
-      mimeType: information?.mimeType, url: resource.url, documents: resource.policy.documents)
+      mimeType: type, url: resource.url, documents: resource.policy.documents)
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
     let file: EntryFile
@@ -240,24 +228,25 @@ actor Store {
     do {
       file = try EntryFile(path: path, mode: .create, disk: directory.disk)
       journal = try makeJournal(files)
-      if replaced == nil {
-        try directory.write(record(generation, files, spans: .init()), durably: false)
-      }
+      // A power cut leaves one version or the other.
+      if found != nil { try directory.disk.syncDirectory(directory.path) }
+      let record = try record(generation, files, spans: .init())
+      try directory.write(record, durably: found != nil)
     } catch {
       // An existing record and its files remain valid.
       attempt {
         guard removesOthers else { return try removeFiles() }
-        try removeOthers(than: found.map { [Files(of: $0.record)] } ?? [])
+        try removeOthers(than: found.map { Files(of: $0.record) })
       }
       throw error
     }
     open = (generation, files)
     generation.withState { state in
-      state.storage.begin(id, in: file, journal, isReplacing: replaced != nil)
+      state.storage.begin(id, in: file, journal)
       // It is durable only once it has been written again.
       state.storage.noteRecordStale()
     }
-    if removesOthers { try removeOthers(than: [files] + [replaced].compactMap(\.self)) }
+    if removesOthers { try removeOthers(than: files) }
     return file
   }
 

@@ -7,6 +7,7 @@ struct ChunkSink: Sendable {
   let generation: Generation
   /// Whether the next chunk has already arrived.
   let hasMore: (@Sendable () -> Bool)?
+  var journalRun: JournalFile.Run?
 
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
@@ -14,7 +15,7 @@ struct ChunkSink: Sendable {
   private var url: String { entry.storage.url }
 
   /// Stores the missing bytes of a chunk; nil if the fetch goes on. Blocks on the disk.
-  func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
+  mutating func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
     let range = offset..<(offset + Int64(chunk.count))
     guard var admission = await admit(range) else { return nil }
     switch isSame(chunk, range, admission) {
@@ -52,30 +53,25 @@ struct ChunkSink: Sendable {
   /// of a file that another program has cut short would leave a hole that reads as zeros.
   private func admit(_ range: ByteRange) async -> GenerationState.Admission? {
     attempts: for _ in 0..<5 {
-      let (decision, measured) = generation.withState { state in
-        let admission = state.admit(id, range)
-        let isForFile = admission.map { $0.isPrepared && !$0.missing.isEmpty } == true
-        return (admission, isForFile ? Self.measure(&state) : nil)
-      }
-      let hasLost = measured != nil && settle(0, by: measured)
-      guard let admission = decision else { return nil }
-      guard let end = admission.missing.ranges.last?.upperBound, !admission.isRefused else {
-        return admission
-      }
+      let decision = generation.withState { $0.admit(id, range) }
+      guard let admission = decision, let end = admission.missing.ranges.last?.upperBound,
+        !admission.isRefused
+      else { return decision }
       // A stream that may have no end must not evict everything else.
       if admission.isUnrepeatable, end > min(budget.limit ?? .max, 4 << 30) / 4 {
         generation.withState { $0.storage.refuse(.endless) }
         break
       }
-      switch measured {
-      case nil:
-        if await entry.storage.prepare(generation) == nil { break attempts }
-      case .success(let found)? where found.size < admission.storedEnd:
-        reportCut(found.file)
-        generation.lose(found.size..<admission.storedEnd, of: found.file)
-      case .success?:
-        if !hasLost { return admission }
-      case .failure(let error)?:
+      guard admission.isPrepared, let file = admission.file else {
+        if await entry.storage.prepare(generation) == nil { break }
+        continue
+      }
+      do throws(DiskError) {
+        let size = try file.status().size
+        if size >= admission.storedEnd { return admission }
+        reportCut(file)
+        generation.lose(size..<admission.storedEnd, of: file)
+      } catch {
         await entry.storage.writeFailed(generation, error)
         break attempts
       }
@@ -87,62 +83,44 @@ struct ChunkSink: Sendable {
 
   // MARK: The file
 
-  private struct Measured: Sendable {
-    let file: EntryFile
-    var size: Int64
-    /// Since the file was last measured.
-    var growth: (file: Int64, record: Int64)
+  /// Returns what the generation's file, and its record, have grown since they were last measured;
+  /// nil if it has another file by now. Under the lock, for a microsecond: two fetches must report
+  /// sizes in the order in which they saw them.
+  private static func growth(
+    _ state: inout GenerationState, of file: EntryFile
+  ) -> (file: Int64, record: Int64)? {
+    guard file === state.file, let status = try? file.status() else { return nil }
+    return state.storage.account(status.allocated)
   }
 
-  /// Measures the generation's file; nil if it has none, or not the expected one. Under the lock,
-  /// for a microsecond: two fetches must report sizes in the order in which they saw them.
-  private static func measure(
-    _ state: inout GenerationState, _ expected: EntryFile? = nil
-  ) -> Result<Measured, DiskError>? {
-    guard let file = state.file, file === expected ?? file else { return nil }
-    do throws(DiskError) {
-      let status = try file.status()
-      let growth = state.storage.account(status.allocated)
-      return .success(Measured(file: file, size: status.size, growth: growth))
-    } catch {
-      return .failure(error)
-    }
-  }
-
-  /// Settles room that was reserved for a write, by what the file has grown, and returns whether it
-  /// may have been cut: if it uses less disk space than before, another program may have cut it
-  /// short between `admit` and the write. What lies in a hole, which reads as zeros, is dropped. A
-  /// cut that frees no block, or less than the write itself allocated, cannot be detected.
-  private func settle(_ room: Int64, by measured: Result<Measured, DiskError>?) -> Bool {
-    guard case .success(let found)? = measured else {
-      budget.settle(room, actual: room, for: entry.name)
-      return false
-    }
-    budget.settle(room, actual: found.growth.file + found.growth.record, for: entry.name)
-    guard found.growth.file < 0 else { return false }
-    // What cannot be looked at is as it was.
-    let holes = (try? found.file.holes()) ?? RangeSet()
+  /// Settles room that was reserved for a write, by what the file has grown. If it uses less disk
+  /// space than before, another program may have cut it short between `admit` and the write: if
+  /// stored bytes lie in a hole, which reads as zeros, all are dropped, because the blocks beside it
+  /// are partly zeros. A cut that frees no block, or less than the write itself allocated, cannot be
+  /// detected.
+  private func settle(
+    _ room: Int64, by growth: (file: Int64, record: Int64)?, of file: EntryFile
+  ) {
+    budget.settle(room, actual: growth.map { $0.file + $0.record } ?? room, for: entry.name)
+    guard let growth, growth.file < 0 else { return }
+    // Before the look at the file, which others write to. What cannot be looked at is as it was.
     let stored = generation.withState(\.stored)
-    for hole in holes.ranges where !stored.intersection(RangeSet(hole)).isEmpty {
-      reportCut(found.file)
-      // The blocks on both sides, of 64 KiB at most, are partly zeros: the cut cleared the end of the
-      // one, and the write filled the other only from its own offset on.
-      let gone = max(0, hole.lowerBound - 65_536)..<(hole.upperBound + 65_536)
-      generation.lose(gone, of: found.file)
-    }
-    return true
+    guard let holes = try? file.holes(), !stored.intersection(holes).isEmpty else { return }
+    reportCut(file)
+    generation.lose(0..<Int64.max, of: file)
   }
 
   private func reportCut(_ file: EntryFile) {
     events.send(
       .warning(
-        "Another program truncated the file of \(url) (\(file.path)); the rest is fetched again."))
+        "Another program truncated the file of \(url) (\(file.path)); what is lost is fetched again."
+      ))
   }
 
   // MARK: Storing
 
   /// Writes bytes; once more if there was no room on the disk, and some could be made.
-  private func store(
+  private mutating func store(
     _ bytes: Data, at range: ByteRange, _ admission: GenerationState.Admission
   ) async -> Bool {
     guard admission.isPrepared, let file = admission.file else { return false }
@@ -156,11 +134,10 @@ struct ChunkSink: Sendable {
         return true
       } catch {
         // Part of the bytes may have been written.
-        _ = settle(room, by: generation.withState { Self.measure(&$0, file) })
+        settle(room, by: generation.withState { Self.growth(&$0, of: file) }, of: file)
         if !isLast, error.isNoSpace {
           generation.withState { $0.announce(id) }
           if await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0 { continue }
-          if await entry.storage.giveUpReplaced(generation) { continue }
         }
         await entry.storage.writeFailed(generation, error)
         return false
@@ -176,48 +153,40 @@ struct ChunkSink: Sendable {
       // Nobody should wait for bytes that are already stored.
       generation.withState { $0.announce(id) }
     }
-    if isReserved { return true }
-    if generation.withState(\.storage.isReplacing),
-      await entry.storage.giveUpReplaced(generation), budget.reserve(bytes)
-    {
-      return true
-    }
     // Entries in use fill the limit; retried soon.
-    generation.refuse(.noRoom, for: .milliseconds(500))
-    return false
+    if !isReserved { generation.refuse(.noRoom, for: .milliseconds(500)) }
+    return isReserved
   }
 
   /// Commits written bytes, for which `room` was reserved.
-  private func commit(
+  private mutating func commit(
     _ range: ByteRange, to file: EntryFile, _ room: Int64, isExamined: Bool
   ) async {
-    let isKnown = !isExamined || generation.learnPace(with: (range, file))
+    if isExamined { generation.learnPace(with: (range, file)) }
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
     let commit = { [id] (state: inout GenerationState) in
       state.commit(id, range, to: file, announces: announces, now: now)
     }
-    var (measured, outcome) = generation.withState { state in
-      let measured = Self.measure(&state, file)
-      let mayBeCut =
-        if case .success(let found)? = measured { found.growth.file < 0 } else { false }
-      return (measured, mayBeCut ? nil : commit(&state))
+    var (growth, outcome) = generation.withState { state in
+      let growth = Self.growth(&state, of: file)
+      return (growth, growth.map { $0.file < 0 } == true ? nil : commit(&state))
     }
-    // Before anybody reads what may be zeros.
-    if settle(room, by: measured) { outcome = generation.withState(commit) }
+    settle(room, by: growth, of: file)
+    // Only now: nobody reads what was dropped.
+    if let growth, growth.file < 0 { outcome = generation.withState(commit) }
     guard let commit = outcome else { return }
-    // Two fetches may have completed the resource together.
-    if !isKnown { generation.learnPace() }
     events.sendTraffic(.committed(entry.key, range))
     do {
-      try commit.journal?.write()
+      let run = commit.journal?.run(for: range, after: journalRun)
+      try run?.write()
+      journalRun = run
     } catch {
       // Only a killed process loses by this: it would fetch the range again.
       events.send(.warning("The journal of \(url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
-    if commit.replacesRecord { await entry.storage.replaceRecord(generation) }
   }
 
   // MARK: Comparing
@@ -229,17 +198,12 @@ struct ChunkSink: Sendable {
   ) -> Bool? {
     guard !admission.unproven.isEmpty, let file = admission.file else { return true }
     var isUnreadable = false
-    var buffer = [UInt8](repeating: 0, count: chunk.count)
     for part in admission.unproven.ranges {
-      let count = Int(part.upperBound - part.lowerBound)
-      let read = buffer.withUnsafeMutableBytes { buffer in
-        file.copy(
-          into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<count]), at: part.lowerBound)
-      }
-      let got = read ?? 0
+      var buffer = [UInt8](repeating: 0, count: part.count)
+      let got = buffer.withUnsafeMutableBytes { file.copy(into: $0, at: part.lowerBound) } ?? 0
       let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
       guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return false }
-      if got < count {
+      if got < part.count {
         let gone = part.lowerBound + Int64(got)..<part.upperBound
         events.send(
           .warning(

@@ -46,7 +46,7 @@ extension Fetch {
           }
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else { return (.changed, []) }
-          state.delivery = .live(end: 0)
+          state.liveEnd = 0
           state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }
@@ -259,12 +259,6 @@ extension Fetch {
       guard confirmed(response, bringing: verdict) else { return .done }
       events.send(.fetchStarted(entry.key, request.range))
     case .part, .whole, .changed, .beyondEnd:
-      // A reader asked for the newest version: its request is not one of a row.
-      generation.withState { state in
-        if state.isOneResponse {
-          state.representation.follow(replacements: Validator.mostReplacements)
-        }
-      }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .transient(let error, _), .invalid(let error):
       return .again(await exchange.keeping(response, in: error))

@@ -35,18 +35,10 @@ struct Fetch: Sendable {
     var isConfirming: Bool
     /// In a row, without progress.
     var failures = 0
-    /// As `failures`, of responses that were cut short.
-    var cuts = 0
     var error: MediaCacheError?
     var isForBackground = false
     /// Why the generation could not be confirmed.
     var unconfirmed: MediaCacheError?
-  }
-
-  private enum Step {
-    case attempt(after: Duration)
-    case moveOn(Fetch, Outcome)
-    case end
   }
 
   /// Brings a range, and confirms the generation first if that is the purpose of the fetch; `first`
@@ -55,17 +47,18 @@ struct Fetch: Sendable {
   func run(_ range: ByteRange, after first: Outcome? = nil) async {
     var first = first
     var course = begin(range, isNew: first == nil)
-    attempts: while !Task.isCancelled {
+    while !Task.isCancelled {
       let before = first == nil ? broughtSoFar : 0
       let outcome = if let first { first } else { await attempt(range) }
       first = nil
-      switch step(after: outcome, gaining: broughtSoFar - before, in: &course) {
-      case .attempt(let delay): guard await rest(for: delay) else { break attempts }
-      case .moveOn(let fetch, let outcome):
+      if case .movedOn(let fetch, let outcome) = outcome {
         if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
         return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
-      case .end: break attempts
       }
+      let gained = broughtSoFar - before
+      guard let delay = delay(after: outcome, gaining: gained, in: &course),
+        await rest(for: delay)
+      else { break }
     }
     end(range, course)
   }
@@ -88,29 +81,28 @@ struct Fetch: Sendable {
     return Course(isConfirming: isConfirming)
   }
 
+  /// Returns the delay before another attempt; nil if this was the last.
   @inline(never)
-  private func step(
+  private func delay(
     after outcome: Outcome, gaining gained: Int64, in course: inout Course
-  ) -> Step {
+  ) -> Duration? {
     var outcome = outcome
     if let fetch = running {
       // The response may have brought bytes.
       if !fetch.isConfirmation { course.isConfirming = false }
-      if gained > 0 { course.failures = 0 }
       // If it has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, gained * 20 >= fetch.position { course.cuts = 0 }
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
     }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
     }
     switch outcome {
-    case .done: return .end
-    case .askAnew: return .attempt(after: .zero)
-    case .movedOn(let fetch, let outcome): return .moveOn(fetch, outcome)
+    case .done, .movedOn: break
+    case .askAnew: return .zero
     case .failed(let reason): course.error = reason
-    case .onlyForPlayback where course.isConfirming && purpose == .playback:
+    case .onlyForPlayback where course.isConfirming && !isBackground:
       // A player now waits for the confirmation.
-      return .attempt(after: .zero)
+      return .zero
     case .again(let reason, _) where course.isConfirming,
       .onlyForPlayback(let reason) where course.isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
@@ -124,26 +116,24 @@ struct Fetch: Sendable {
       course.error = reason
       course.isForBackground = true
     case .again(let reason, let retryAfter):
-      let isCut = reason.failure == .cutShort
       course.failures += 1
-      if isCut { course.cuts += 1 }
       // Nothing new came: the redirects may lead elsewhere by now.
       if gained <= 0 { entry.requests.forgetChain() }
-      let (isPlaying, reports) = generation.withState { ($0.isPlaying(id), $0.reportsErrors) }
+      // Once bytes have come, an outage is waited out.
+      let isPlaying = generation.withState { $0.hasBeenRead || $0.fetches[id]?.brought ?? 0 > 0 }
       guard
         let delay = origin.retry.delay(
-          after: reason.failure, count: isCut ? course.cuts : course.failures,
-          isPlaying: isPlaying, retryAfter: retryAfter, gained: gained,
-          atOnce: reports && reason.status != nil),
+          after: reason.failure, count: course.failures, isPlaying: isPlaying,
+          retryAfter: retryAfter, gained: gained),
         generation.withState({ $0.beginRest(id) })
       else {
         course.error = reason
-        return .end
+        return nil
       }
       events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-      return .attempt(after: delay)
+      return delay
     }
-    return .end
+    return nil
   }
 
   @inline(never)
@@ -163,8 +153,6 @@ struct Fetch: Sendable {
 
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
 
-  private var purpose: OriginRequest.Purpose { generation.withState { $0.purpose(of: id) } }
-
   /// Only a confirmation is for `range`: other fetches know what they have yet to bring.
   private func attempt(_ range: ByteRange) async -> Outcome {
     let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
@@ -176,7 +164,7 @@ struct Fetch: Sendable {
       generation.withState { $0.fetches[id]?.endRest() }
       if Task.isCancelled { return .done }
     }
-    request.purpose = purpose
+    request.purpose = isBackground ? .prefetch : .playback
     let exchange = exchange(for: request)
     defer { generation.withState { $0.fetches[id]?.endRest() } }
     let began = ContinuousClock.now
@@ -208,7 +196,7 @@ struct Fetch: Sendable {
   @inline(never)
   private func exchange(for request: FetchRequest) -> OriginExchange {
     let isPrefetch = request.purpose == .prefetch
-    let exchange = OriginExchange(request, of: entry.requests) {
+    return OriginExchange(request, of: entry.requests) {
       generation.withState { state in
         state.readers.values.contains { $0.terms.passesOnErrors && !$0.hasRead }
       }
@@ -218,16 +206,10 @@ struct Fetch: Sendable {
           state.fetches[id]?.endRest()
           return true
         }
-        // A player may have begun to wait for it in the meantime, which may use other networks.
+        // A player may wait for it by now, which may use other networks.
         return state.beginRest(id) && !(isPrefetch && state.fetches[id]?.isBackground != true)
       }
     }
-    if isPrefetch {
-      generation.withState { state in
-        state.fetches[id]?.beginAnew = { [weak exchange] in exchange?.deadline.cancel() }
-      }
-    }
-    return exchange
   }
 
   var isBackground: Bool { running?.isBackground == true }
@@ -239,7 +221,7 @@ extension Fetch {
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
-    let bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     defer {
       generation.withState { state in
         state.announce(id)
@@ -253,7 +235,6 @@ extension Fetch {
       switch generation.withState({ $0.standing(id, at: next) }) {
       case .over: return .done
       case .unwanted:
-        note(&meter)
         await generation.waitUntilWanted(id)
         guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
           return .done
@@ -283,8 +264,9 @@ extension Fetch {
         }
         return brokenOff(problem)
       }
-      meter.add(chunk?.count ?? 0, after: .now - began)
-      if meter.isFull { note(&meter) }
+      if let rate = meter.add(chunk?.count ?? 0, after: .now - began) {
+        generation.withState { $0.limits.note(rate: rate) }
+      }
       exchange.deadline.rest()
       // The end of the message was awaited too: a connection that was read to it can be reused.
       guard let chunk, offset < range.upperBound else { break }
@@ -302,20 +284,12 @@ extension Fetch {
         }
       }
     }
-    note(&meter)
     if offset < range.upperBound, range.upperBound != .max { return brokenOff(.endedEarly) }
     if range.upperBound == .max {
       generation.learnPace(length: offset)
       generation.withState { $0.end(at: offset) }
     }
     return .done
-  }
-
-  private func note(_ meter: inout RateMeter) {
-    if let rate = meter.bytesPerSecond {
-      generation.withState { $0.limits.rate = $0.limits.rate.map { $0 * 0.7 + rate * 0.3 } ?? rate }
-    }
-    meter = RateMeter()
   }
 
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
@@ -339,16 +313,13 @@ struct RateMeter: Sendable {
   private var waited: Duration = .zero
   private var bytes = 0
 
-  mutating func add(_ count: Int, after wait: Duration) {
+  /// Returns the bytes per second for each MiB received; nil before, or if all of it had arrived
+  /// before the wait.
+  mutating func add(_ count: Int, after wait: Duration) -> Double? {
     waited += wait
     bytes += count
-  }
-
-  var isFull: Bool { bytes >= 1 << 20 }
-
-  /// Nil if too little was received, or all of it had arrived before the wait.
-  var bytesPerSecond: Double? {
-    guard bytes >= 16 << 10, waited >= .milliseconds(5) else { return nil }
-    return Double(bytes) / waited.seconds
+    guard bytes >= 1 << 20 else { return nil }
+    defer { self = RateMeter() }
+    return waited >= .milliseconds(5) ? Double(bytes) / waited.seconds : nil
   }
 }

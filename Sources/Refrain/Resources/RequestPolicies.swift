@@ -65,11 +65,9 @@ public struct RetryPolicy: Sendable, Hashable {
   /// - Parameters:
   ///   - count: failures in a row without progress, this one included.
   ///   - gained: the number of new bytes that the failed response brought.
-  ///   - isReported: whether all readers pass on an error response: the second one is reported, and
-  ///     the request repeated at once before.
   func delay(
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
-    gained: Int64 = 0, atOnce isReported: Bool = false
+    gained: Int64 = 0
   ) -> Duration? {
     let isShort = !isPlaying && [.answer, .invalid].contains(failure)
     let limit =
@@ -83,7 +81,6 @@ public struct RetryPolicy: Sendable, Hashable {
       default: attempts
       }
     guard count < min(attempts, limit) else { return nil }
-    if isReported { return count < 2 && (retryAfter ?? .zero) <= .zero ? .zero : nil }
     if count <= 1, gained >= Self.leastGain { return .zero }
     if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
     let delay = delay(afterFailures: count, retryAfter: retryAfter)

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], ["GET", "HEAD"])
-  func `Each client costs two requests and no delay without Retry-After`(
+  func `Each client costs two requests and little delay without Retry-After`(
     isShared: Bool, method: String
   ) async throws {
     try await withEither(isShared: isShared) { test async throws in
@@ -34,7 +34,7 @@ import Testing
         if method == "GET" { #expect(reply.text == "busy") }
         #expect(try await test.asked("/a") == 2 * client)
       }
-      // Retrying with the delays would take 7.75 seconds for each.
+      // All attempts of a playing reader would take 7.75 seconds for each.
       #expect(ContinuousClock.now - start < .seconds(7))
     }
   }

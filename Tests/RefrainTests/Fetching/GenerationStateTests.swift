@@ -131,41 +131,6 @@ import Testing
     #expect(state.transient.isEmpty)
   }
 
-  /// On a busy machine, the filling asks before the reader for which it fills.
-  @Test(arguments: [true, false])
-  func `A reader receives the refusal that its filling has met, once`(_ fillsWhole: Bool) {
-    var state = state()
-    let reader = state.add(.init(fillsWhole: fillsWhole))
-    let id = state.makeID()
-    state.fetches.add(.init(range: 0..<1000, isBackground: true), as: id)
-    var refusal = MediaCacheError(.status, "The origin answered 404.")
-    refusal.status = 404
-    state.fetchEnded(id, error: refusal)
-    for isFirst in [true, false] {
-      _ = state.lookUp(reader, at: 0, count: 1)
-      let outcome = state.wait(state.makeID(), waiter(reader, 0))
-      var isRefused = false
-      if case .failure(let error) = outcome { isRefused = error as? MediaCacheError == refusal }
-      #expect(isRefused == (fillsWhole && isFirst))
-      #expect(state.fetches.isEmpty == isRefused)
-      if !isRefused { return }
-    }
-  }
-
-  @Test func `A reader does not receive a refusal after which another attempt has failed`() {
-    var state = state()
-    let (reader, other) = (state.add(.init(fillsWhole: true)), attach(&state))
-    var refusal = MediaCacheError(.status, "The origin answered 404.")
-    refusal.status = 404
-    for error in [refusal, Self.error] {
-      _ = wait(&state, other, at: 0)
-      if let id = state.fetches.all.keys.first { state.fetchEnded(id, error: error) }
-      #expect(state.fetches.isEmpty)
-    }
-    _ = wait(&state, reader, at: 0)
-    #expect(!state.fetches.isEmpty)
-  }
-
   @Test func `A jump to the end releases what the reader no longer wants`() {
     let length: Int64 = 100 << 20
     var state = state(length: length)
@@ -181,42 +146,6 @@ import Testing
     #expect(state.fetches[id]?.isCalledOff == true)
   }
 
-  /// The last bytes of a response have woken it, and it is about to wait for the next ones.
-  @Test func `A reader receives the error of a response that was cut short, once`() {
-    var state = state(length: 1000, supportsRanges: false)
-    let reader = attach(&state)
-    let id = state.makeID()
-    state.fetches.add(.init(range: 0..<1000, position: 100, isWhole: true), as: id)
-    _ = state.lookUp(reader, at: 100, count: 1)
-    var error = Self.error
-    error.retry = .cutShort
-    state.fetchEnded(id, error: error)
-    guard case .failure(let received) = state.wait(state.makeID(), waiter(reader, 100)) else {
-      Issue.record("It waits.")
-      return
-    }
-    #expect(received as? MediaCacheError == error)
-    _ = wait(&state, reader, at: 100)
-    #expect(!state.fetches.isEmpty)
-  }
-
-  /// The origin may have recovered by the time that it waits.
-  @Test(arguments: [(Int64(2 << 20), false), (0, true)])
-  func `A reader that comes upon a cut later has the rest requested`(
-    _ ahead: Int64, _ rests: Bool
-  ) {
-    var state = state(length: 200 << 20, supportsRanges: false)
-    let reader = attach(&state)
-    let id = state.makeID()
-    state.fetches.add(.init(range: 0..<200 << 20, position: 100 << 20, isWhole: true), as: id)
-    _ = state.lookUp(reader, at: 100 << 20 - ahead, count: 1)
-    var error = Self.error
-    error.retry = .cutShort
-    state.fetchEnded(id, error: error)
-    if rests { state.rest(reader) }
-    #expect(state.wait(state.makeID(), waiter(reader, 100 << 20)) == nil)
-  }
-
   /// Random operations: at every moment, each waiter has a fetch that reaches its offset or a
   /// confirmation; once every fetch has ended, no waiter remains.
   @Test func `Every waiter ends after random operations`() throws {
@@ -230,7 +159,7 @@ import Testing
       let length = Int64.random(in: 1...(2 << 20), using: &random)
       let ranges = Int.random(in: 0..<4, using: &random) > 0
       var state = state()
-      state.storage.begin("1", in: file, nil, isReplacing: false)
+      state.storage.begin("1", in: file, nil)
       if Int.random(in: 0..<8, using: &random) == 0 { state.storage.refuse(.noRoom, until: .now) }
       var log: [String] = []
       for step in 0..<60 {

@@ -202,7 +202,7 @@ final class ModelRun: Sendable {
         """
       }
       return "\(entry.key)\n\(state ?? "  closed")"
-    }.joined(separator: "\n") + "\n  gate \(cache.starter.gate.waitingCount)"
+    }.joined(separator: "\n") + "\n  gate free: \(cache.starter.gate.isFree)"
   }
 
   // MARK: Players

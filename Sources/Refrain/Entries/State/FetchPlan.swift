@@ -28,6 +28,8 @@ struct FetchPlan: Sendable {
   /// transit anyway, and the connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
+  mutating func note(rate new: Double) { rate = rate.map { $0 * 0.7 + new * 0.3 } ?? new }
+
   /// Returns how far ahead of a reader bytes are received, after a run of that many.
   func window(afterRun run: Int64) -> Int64 {
     min(max(4 * firstRequest, min(run, 1 << 20), run / 4), mostAhead)

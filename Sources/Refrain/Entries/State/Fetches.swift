@@ -39,12 +39,9 @@ extension GenerationState {
     var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
-    var journalRun: JournalRun?
     var task: Task<Void, Never>?
     /// Resumes it; nil unless it is paused.
     var paused: Wake?
-    /// Repeats the request of a prefetch, which may wait for a network that a player need not wait for.
-    var beginAnew: (@Sendable () -> Void)?
 
     init(
       range: ByteRange, position: Int64? = nil, purpose: Purpose = .bytes, isWhole: Bool = false,
@@ -88,22 +85,14 @@ extension GenerationState {
     }
   }
 
-  /// A growing span, and the numbers of its two records in a journal.
-  struct JournalRun: Sendable {
-    var journal: JournalFile
-    var numbers: (next: Int, other: Int)
-    var span: ByteRange
-
-    func write() throws(DiskError) { try journal.write(span, number: numbers.next) }
-  }
-
   struct Fetches: Sendable {
     private(set) var all: [FetchID: RunningFetch] = [:]
     private(set) var ranges = OriginRanges.announced
     /// As last reported (`PlaybackPriority`).
     var shortCount = 0
-    /// The positions of those without readers, as last looked at; nil: they are not being watched.
-    private var watched: [FetchID: Int64]?
+    /// The positions of those without readers, as last looked at; while there are any, they are
+    /// checked from time to time.
+    var watched: [FetchID: Int64] = [:]
 
     /// Nothing changes for one that has ended.
     subscript(id: FetchID) -> RunningFetch? {
@@ -148,14 +137,6 @@ extension GenerationState {
     mutating func note(_ found: OriginRanges) {
       if ranges == .refused || (ranges == .answered && found == .refused) { return }
       ranges = found
-    }
-
-    var areWatched: Bool { watched != nil }
-
-    /// Watches those without readers; returns those without progress since the last call.
-    mutating func watch(_ positions: [FetchID: Int64]) -> [FetchID] {
-      defer { watched = positions.isEmpty ? nil : positions }
-      return positions.filter { watched?[$0.key] == $0.value }.map(\.key)
     }
   }
 }

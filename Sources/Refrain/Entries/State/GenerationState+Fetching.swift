@@ -6,7 +6,10 @@ extension GenerationState {
 
   /// Starts a confirmation unless one is running; `offset` is nil for the content information.
   mutating func confirm(for reader: Reader, at offset: Int64?) {
-    guard !fetches.values.contains(where: \.isConfirmation) else { return }
+    if let id = fetches.all.first(where: \.value.isConfirmation)?.key {
+      if !reader.isBackground { fetches[id]?.isBackground = false }
+      return
+    }
     let (range, fills) = confirmingRequest(for: reader, at: offset)
     start(
       .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
@@ -33,6 +36,7 @@ extension GenerationState {
       : [reader.position].filter { $0 < reader.end }
     for offset in Set(offsets).sorted() {
       reader.position = offset
+      if isWaiting, !reader.isBackground { promote(at: offset) }
       // One response for all of it cannot be contradicted by another.
       if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
       let running = fetches.all.filter(\.value.bringsBytes)
@@ -46,19 +50,21 @@ extension GenerationState {
         }
         start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
       }
-      guard isWaiting, !reader.isBackground else { continue }
-      for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {
-        fetches[id]?.isBackground = false
-        actions.append(.promoted(beginAnew: fetch.isResting ? fetch.beginAnew : nil))
-      }
     }
     if isWaiting { resumePaused() }
   }
 
+  /// A player waits at `offset`: its fetch no longer gives way to others. One that rests, which may
+  /// wait for a network that a player need not wait for, leaves the place to another.
+  private mutating func promote(at offset: Int64) {
+    for (id, fetch) in fetches.all where fetch.isBackground && fetch.ahead.contains(offset) {
+      fetches[id]?.isBackground = false
+      if fetch.isResting { callOff(id) }
+    }
+  }
+
   private mutating func start(_ fetch: RunningFetch) {
     let id = makeID()
-    // Another attempt says more than what became of earlier ones.
-    for id in readers.all.keys { readers[id]?.missed = nil }
     fetches.add(fetch, as: id)
     actions.append(.startFetch(id, fetch.range))
   }
@@ -173,22 +179,17 @@ extension GenerationState {
     fetches.shortCount = count
   }
 
-  /// Whether a player waits for the fetch, or has less ahead than is safe when it comes to its bytes:
-  /// half of the read-ahead window, but at least what plays for some seconds. A live stream arrives as
-  /// slowly as it plays on any network, so only its start counts.
+  /// Whether a player has less ahead of it than its window, when it comes to the bytes of a fetch. A
+  /// live stream arrives as slowly as it plays on any network, so only its start counts.
   private func isShort(of fetch: RunningFetch) -> Bool {
-    guard fetch.hasBody, !fetch.isBackground, !isOver else { return false }
-    if let liveEnd, liveEnd >= limits.firstRequest { return false }
-    let least = min(1 << 20, limits.maximumReadAhead / 2)
-    return readers.waits.contains {
-      !$0.reader.isBackground && $0.offset.map(fetch.ahead.contains) == true
+    guard fetch.hasBody, !fetch.isBackground, !fetch.ahead.isEmpty, !isOver,
+      liveEnd ?? 0 < limits.firstRequest
+    else { return false }
+    return readers.values.contains { reader in
+      let ahead = fetch.position - reader.position
+      return reader.isActive && !reader.isBackground && reader.position < fetch.range.upperBound
+        && fetch.position < reader.end && ahead < limits.window(afterRun: reader.runLength)
     }
-      || readers.values.contains { reader in
-        let ahead = fetch.position - reader.position
-        return reader.isActive && !reader.isBackground && ahead >= 0
-          && fetch.position < min(reader.end, fetch.range.upperBound)
-          && ahead < max(limits.window(afterRun: reader.runLength) / 2, least)
-      }
   }
 
   // MARK: Ending
@@ -201,21 +202,10 @@ extension GenerationState {
     else { return false }
     let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.values
     return readers.waits.contains { wait in
-      guard !wait.reader.awaitsConfirmation,
-        !isServed(wait.readerID, wait.reader, at: wait.offset)
-      else { return false }
+      if wait.reader.awaitsConfirmation { return false }
       guard let offset = wait.offset else { return others.isEmpty }
       return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
     }
-  }
-
-  /// Whether the fetch or a reader has received bytes: then an outage is waited out.
-  func isPlaying(_ id: FetchID) -> Bool {
-    (fetches[id]?.brought ?? 0) > 0 || hasBeenRead
-  }
-
-  var reportsErrors: Bool {
-    info == nil && !readers.isEmpty && readers.values.allSatisfy(\.terms.passesOnErrors)
   }
 
   /// Whether a further response could continue where this one broke off. If it begins at the first
@@ -250,7 +240,6 @@ extension GenerationState {
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
-    let waiting = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
@@ -259,28 +248,11 @@ extension GenerationState {
         && offset < fetch.range.upperBound
     }
     wake(failed, with: error)
-    if isForBackground {
-      // It must not restart whenever another reader waits.
-      let waiting = readers.waiting
-      for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
-        readers[id]?.activity = .idle
-      }
+    guard isForBackground else { return }
+    // It must not restart whenever another reader waits.
+    let waiting = readers.waiting
+    for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
+      readers[id]?.activity = .idle
     }
-    for (id, reader) in readers.all
-    where !waiting.contains(id) && !fetch.isCalledOff
-      && misses(error, reader, at: fetch.position)
-    {
-      readers[id]?.missed = error
-    }
-  }
-
-  /// Whether a reader that does not wait now would have the same request made again: its filling
-  /// was refused before it asked, or the last bytes of a response that was cut short have woken it.
-  /// A reader that plays stored bytes until then asks the origin again.
-  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
-    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
-    return error.retry == .cutShort && reader.isActive && !reader.awaitsConfirmation
-      && reader.position <= position && position < reader.end
-      && (position - reader.position) * 20 < min(position, 20 * (256 << 10))
   }
 }

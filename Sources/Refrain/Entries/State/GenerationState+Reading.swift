@@ -25,8 +25,6 @@ extension GenerationState {
     var hasRead = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a fetch which it would have received if it had waited.
-    var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
@@ -167,7 +165,11 @@ extension GenerationState {
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(.endless) }
-    guard isOutOfReach(offset) else { return .wait }
+    // It has passed, or is further ahead than a demuxer skips: a stream arrives as slowly as it plays,
+    // so waiting for it could take hours.
+    guard let liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
+      return .wait
+    }
     // A reader that has read nothing may join the stream at its current position.
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
@@ -194,10 +196,7 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      readers.runEnded(reader, in: length)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
     return !goesOn
@@ -211,15 +210,10 @@ extension GenerationState {
     readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      if info == nil || error.retry == .cutShort, fetches.isEmpty { return .failure(error) }
-    }
     if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
     releaseUnwanted()
-    recount()
     return nil
   }
 
@@ -263,7 +257,6 @@ extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
-    readers[id]?.missed = nil
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
@@ -293,21 +286,18 @@ extension GenerationState {
     }
     let abandoned = abandonedFetches
     if abandoned.isEmpty { return }
-    // Two wait for a reader to come back.
-    let waiting = Set(abandoned.suffix(2))
-    let isPlayerWaiting = readers.isPlayerWaiting
-    for id in abandoned {
+    for (index, id) in abandoned.reversed().enumerated() {
       let hasBroughtMuch = fetches[id].map { $0.brought >= 1 << 20 } ?? false
-      if !waiting.contains(id) || isPlayerWaiting && hasBroughtMuch { callOff(id) }
+      // Two wait for a reader to come back.
+      if index >= 2 || hasBroughtMuch && readers.isPlayerWaiting { callOff(id) }
     }
     watch()
   }
 
-  /// Has fetches without readers checked from time to time, if there are any.
   mutating func watch() {
-    if fetches.areWatched { return }
-    _ = fetches.watch(abandonedPositions)
-    if fetches.areWatched { actions.append(.watchAbandoned) }
+    guard fetches.watched.isEmpty else { return }
+    fetches.watched = abandonedPositions
+    if !fetches.watched.isEmpty { actions.append(.watchAbandoned) }
   }
 
   /// Ends fetches without readers and without progress; returns whether any are left to check.
@@ -317,12 +307,14 @@ extension GenerationState {
       readers.areExpected = false
       releaseUnwanted()
     }
-    for id in fetches.watch(abandonedPositions) { callOff(id) }
-    return fetches.areWatched
+    let before = fetches.watched
+    fetches.watched = abandonedPositions
+    for (id, position) in fetches.watched where before[id] == position { callOff(id) }
+    return !fetches.watched.isEmpty
   }
 
   /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
-  private mutating func callOff(_ id: FetchID) {
+  mutating func callOff(_ id: FetchID) {
     guard let fetch = fetches[id] else { return }
     fetches[id]?.isCalledOff = true
     if !fetch.isWhole, !fetch.isConfirmation { fetches[id]?.endAtPosition() }
@@ -343,18 +335,14 @@ extension GenerationState {
       wait.offset.map { (at: $0, end: wait.reader.end) }
     }
     places += readers.values.filter(\.isActive).map { ($0.position, $0.end) }
-    let candidates = fetches.all.filter { _, fetch in
+    return fetches.all.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
-        && !places.contains { fetch.ahead.contains($0.at) }
-    }
-    if candidates.isEmpty { return [] }
-    let covered = readable.with(fetches.values)
-    return candidates.filter { _, fetch in
-      !places.contains { place in
-        place.at <= fetch.position && fetch.position < place.end
-          && covered.range(containing: place.at)?.contains(fetch.position) == true
-      }
+        && !places.contains { place in
+          let isNear = fetch.position - place.at <= limits.maximumReadAhead
+          return fetch.ahead.contains(place.at)
+            || isNear && place.at <= fetch.position && fetch.position < place.end
+        }
     }.map(\.key).sorted()
   }
 }

@@ -149,15 +149,6 @@ extension GenerationState {
     .init(length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType))
   }
 
-  /// Returns `.playback` if a reader in the foreground has caused the fetch, or waits for it.
-  func purpose(of id: FetchID) -> OriginRequest.Purpose {
-    guard let fetch = fetches[id], fetch.isConfirmation else {
-      return fetches[id]?.isBackground == true ? .prefetch : .playback
-    }
-    return readers.values.contains { $0.awaitsConfirmation && !$0.isBackground }
-      ? .playback : .prefetch
-  }
-
   /// Whether the resource is a document, and none of it is on its way: a response to another request
   /// then is the next version, and ends no reader that waits for this one.
   private var isReceivedDocument: Bool {
@@ -170,10 +161,6 @@ extension GenerationState {
   func confirmingRequest(
     for reader: Reader, at offset: Int64?
   ) -> (range: ByteRange, fills: Bool) {
-    if isOneResponse {
-      let hole = hole(from: 0)
-      return ((hole ?? 0)..<(length ?? .max), hole != nil)
-    }
     var (limits, demand) = (currentLimits, reader)
     limits.supportsRanges = nil
     demand.position = offset ?? reader.position
@@ -182,16 +169,10 @@ extension GenerationState {
     // HEAD, and other readers that want no bytes.
     guard offset != nil || reader.end > start + 1 else { return one }
     var there = (reader.isBackground ? stored : readable).with(fetches.values)
-    let end = length ?? .max
-    // Without a validator, and with a reader that continues whatever the response, the next hole is
-    // more useful than bytes that are stored.
-    let asksBeyond = start < end && validator.conditional.isEmpty && hasBeenRead
-    if asksBeyond { demand.position = there.end(from: start) }
-    let fills =
-      demand.position < end && !there.contains(demand.position)
-      && (start >= reader.end || demand.position < reader.end)
+    let fills = start < length ?? .max && !there.contains(start)
     if !fills {
-      if asksBeyond { return one }
+      // Some reader continues, whatever the response.
+      if validator.conditional.isEmpty, hasBeenRead { return one }
       // Neither the bytes nor the length of a replacement are known.
       (there, limits.length) = (RangeSet(), nil)
       if reader.fillsWhole { demand.readOn(from: start) }

@@ -15,17 +15,14 @@ extension GenerationState {
 
   /// `offset` is the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
-    guard let offset else {
-      recount()
-      return .foreground
-    }
+    defer { recount() }
+    guard let offset else { return .foreground }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
     fetches[id]?.beginBody()
     let isWanted = isWanted(id)
     // Being wanted, or its turn, may take long.
     if !isWanted || fetch.isBackground { announce(id) }
     if !isWanted { fetches[id]?.endBody() }
-    recount()
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 
@@ -58,10 +55,8 @@ extension GenerationState {
   }
 
   struct Commit: Sendable {
-    var journal: JournalRun?
+    var journal: JournalFile?
     var syncDelay: Duration?
-    /// Whether the record of the replaced generation is to be replaced now.
-    var replacesRecord: Bool
   }
 
   /// Commits written bytes: readers may use them from now on, but unless it `announces`, may not be
@@ -79,25 +74,7 @@ extension GenerationState {
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
-    return Commit(
-      journal: note(range, of: id), syncDelay: storage.nextSync(now),
-      replacesRecord: storage.isReplacing)
-  }
-
-  /// Extends a fetch's span in the journal: two records take turns, so that one is always whole.
-  private mutating func note(_ range: ByteRange, of id: FetchID) -> JournalRun? {
-    guard let journal = storage.journal else { return nil }
-    if let last = fetches[id]?.journalRun, last.journal === journal,
-      last.span.upperBound == range.lowerBound
-    {
-      fetches[id]?.journalRun?.numbers = (last.numbers.other, last.numbers.next)
-      fetches[id]?.journalRun?.span = last.span.lowerBound..<range.upperBound
-      return fetches[id]?.journalRun
-    }
-    let first = journal.reserve(2)
-    let run = JournalRun(journal: journal, numbers: (first, first + 1), span: range)
-    fetches[id]?.journalRun = run
-    return run
+    return Commit(journal: storage.journal, syncDelay: storage.nextSync(now))
   }
 
   /// Wakes readers that wait for bytes stored since they were last woken.
@@ -123,13 +100,13 @@ extension GenerationState {
   }
 }
 
-/// How the entry's writer stores a generation, given the contents of the disk: what another process has
-/// stored under the key is continued or left alone, unless it is known to be outdated or useless.
+/// How the entry's writer stores a generation, given the contents of the disk.
 enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  case stream(MediaCacheError)
+  /// Leave alone what another process has stored, which is another version, or may be.
+  case stream
 }
 
 extension GenerationState {
@@ -138,19 +115,12 @@ extension GenerationState {
     guard let record else { return .start }
     if generationID == record.generation { return .resume }
     // The readers hold bytes of files that another process has replaced.
-    if generationID != nil { return .stream(.otherVersion) }
-    if storage.replaced.contains(record.generation) { return .start }
-    let isOutdated = record.freshness.isOutdated == true
-    let match = validator.matches(record.validator)
+    if generationID != nil { return .stream }
+    if storage.replaced == record.generation { return .start }
     let isOtherLength = if let length, let other = record.length { length != other } else { false }
-    if !isOtherLength {
-      if match == .same || match == .weaklySame { return .resume }
-      if match == .unknown { return isOutdated ? .start : .stream(.otherVersion) }
-    }
-    // Of two versions, the origin's most recently confirmed one wins.
-    let confirmedAt = representation.lastContact == nil ? nil : freshness?.confirmedAt
-    let isNewer = confirmedAt.map { $0 > record.freshness.confirmedAt } ?? false
-    return isOutdated || isNewer ? .start : .stream(.otherVersion)
+    let match = validator.matches(record.validator)
+    if !isOtherLength, match == .same || match == .weaklySame { return .resume }
+    return record.freshness.isOutdated == true ? .start : .stream
   }
 }
 
@@ -169,7 +139,7 @@ extension GenerationState {
       fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
       fetches[id]?.furthest = range.upperBound
     }
-    if let liveEnd { delivery = .live(end: max(liveEnd, range.upperBound)) }
+    liveEnd = liveEnd.map { max($0, range.upperBound) }
     wakeServed()
     let unserved = readers.waits.filter {
       $0.reader.isBackground && $0.offset.map(range.contains) == true
@@ -205,7 +175,7 @@ extension GenerationState {
 
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
     guard let reader, isForbidden, !isLive else { return }
-    delivery = .handed(to: reader, headers: headers, status: status)
+    handed = (reader, headers, status)
     wake(readers.waits.filter { $0.readerID != reader })
   }
 }
@@ -233,13 +203,6 @@ extension GenerationState {
   /// Whether a new reader needs a response of its own: the start has passed, or nothing follows it.
   var hasPassedStart: Bool {
     (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
-  }
-
-  /// Whether the offset has passed, or is further ahead than a demuxer skips: a stream arrives as
-  /// slowly as it plays, so waiting for it could take hours.
-  func isOutOfReach(_ offset: Int64) -> Bool {
-    guard let liveEnd, !transient.spans.contains(offset) else { return false }
-    return offset < liveEnd || offset - liveEnd > limits.firstRequest
   }
 
   /// Whether the resource has no length, no validator and no range support: until its end has come,

@@ -19,8 +19,6 @@ struct GenerationState: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
-    /// A player waits for bytes of a background fetch, which may have to repeat its request.
-    case promoted(beginAnew: (@Sendable () -> Void)?)
     case watchAbandoned
     /// The number of fetches that a player is short of has changed by so many.
     case countShort(Int)
@@ -30,16 +28,6 @@ struct GenerationState: Sendable {
     case current
     case superseded
     case closed
-  }
-
-  enum Delivery: Sendable {
-    /// Every reader, as far as they are stored, or near it.
-    case toAll
-    /// Those that read a live stream while it arrives, of which bytes up to `end` have come: one
-    /// response is the whole generation.
-    case live(end: Int64)
-    /// The one reader to which the response is handed, with all of its fields.
-    case handed(to: ReaderID, headers: HeaderFields, status: Int)
   }
 
   enum Lookup<Found: Sendable>: Sendable {
@@ -59,7 +47,10 @@ struct GenerationState: Sendable {
   var representation = Representation()
   var storage = StoredBytes()
   var transient = TransientBytes()
-  var delivery = Delivery.toAll
+  /// The end of the bytes received of a live stream; nil if this is none.
+  var liveEnd: Int64?
+  /// The one reader to which the response is handed, with all of its fields; nil: all may read it.
+  var handed: (reader: ReaderID, headers: HeaderFields, status: Int)?
   var readers = Readers()
   var fetches = Fetches()
 
@@ -172,12 +163,4 @@ extension GenerationState {
   }
 
   var hasBeenRead: Bool { readers.values.contains(where: \.hasRead) }
-
-  /// The end of the bytes received of a live stream; nil if this is none.
-  var liveEnd: Int64? { if case .live(let end) = delivery { end } else { nil } }
-
-  var handed: (reader: ReaderID, headers: HeaderFields, status: Int)? {
-    guard case .handed(let reader, let headers, let status) = delivery else { return nil }
-    return (reader, headers, status)
-  }
 }

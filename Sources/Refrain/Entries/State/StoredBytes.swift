@@ -13,11 +13,8 @@ struct StoredBytes: Sendable {
   private(set) var journal: JournalFile?
   /// The name under which the generation is stored; nil while it is not.
   private(set) var generationID: String?
-  /// Stored generations that this one replaces.
-  private(set) var replaced: Set<String> = []
-  /// Whether its files lie beside those of the generation that it replaces, whose record still stands:
-  /// that is to be replaced before further bytes are written.
-  private(set) var isReplacing = false
+  /// The stored generation that this one replaces.
+  private(set) var replaced: String?
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
   private var recordedChanges = 0
@@ -58,16 +55,13 @@ struct StoredBytes: Sendable {
   /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && journal != nil }
 
-  mutating func replace(_ generations: Set<String>) { replaced = generations }
+  mutating func replace(_ generation: String?) { replaced = generation }
 
-  /// The stored generations that one after this replaces.
-  var lineage: Set<String> { replaced.union([generationID].compactMap(\.self)) }
+  /// The stored generation that one after this replaces.
+  var last: String? { generationID ?? replaced }
 
-  mutating func begin(
-    _ id: String, in file: EntryFile, _ journal: JournalFile?, isReplacing: Bool
-  ) {
-    (generationID, self.file) = (id, file)
-    (self.journal, self.isReplacing) = (journal, isReplacing)
+  mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
+    (generationID, self.file, self.journal) = (id, file, journal)
     accounted = (0, 0)
     allow()
   }
@@ -91,7 +85,6 @@ struct StoredBytes: Sendable {
   /// Stops storing in the files, whose bytes stay readable.
   mutating func stopWriting() {
     journal = nil
-    isReplacing = false
     unsyncedBytes = 0
   }
 
@@ -170,7 +163,6 @@ struct StoredBytes: Sendable {
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
     recordedChanges = changes
-    isReplacing = false
   }
 
   // MARK: Syncing
@@ -248,20 +240,12 @@ extension MediaCacheError {
 }
 
 /// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
-/// and nearby readers. Sequential ones are gathered into chunks, so that there are few to search.
+/// and nearby readers.
 struct TransientBytes: Sendable {
-  private struct Chunk: Sendable {
-    var lower: Int64
-    var bytes: Data
-
-    var range: ByteRange { lower..<(lower + Int64(bytes.count)) }
-  }
-
   /// Without overlap.
-  private var chunks: [Chunk] = []
+  private var chunks: [(range: ByteRange, bytes: Data)] = []
   private(set) var spans = RangeSet<Int64>()
 
-  private static let chunkSize = 64 << 10
   static let mostAhead: Int64 = 2 << 20
 
   var isEmpty: Bool { chunks.isEmpty }
@@ -271,24 +255,16 @@ struct TransientBytes: Sendable {
     let range = offset..<(offset + Int64(bytes.count))
     for part in RangeSet(range).subtracting(spans).ranges {
       let lower = bytes.startIndex + Int(part.lowerBound - offset)
-      let piece = bytes[lower..<(lower + Int(part.upperBound - part.lowerBound))]
-      let last = chunks.lastIndex { chunk in
-        chunk.range.upperBound == part.lowerBound
-          && chunk.bytes.count + piece.count <= Self.chunkSize
-      }
-      if let last {
-        chunks[last].bytes.append(piece)
-      } else {
-        chunks.append(Chunk(lower: part.lowerBound, bytes: piece))
-      }
+      chunks.append((part, bytes[lower..<(lower + part.count)]))
     }
     spans.insert(contentsOf: range)
   }
 
   /// Returns the bytes from `offset` to the end of the chunk that holds it.
   func bytes(at offset: Int64) -> Data? {
-    guard let chunk = chunks.first(where: { $0.range.contains(offset) }) else { return nil }
-    return chunk.bytes[(chunk.bytes.startIndex + Int(offset - chunk.lower))...]
+    chunks.first { $0.range.contains(offset) }.map { chunk in
+      chunk.bytes.dropFirst(Int(offset - chunk.range.lowerBound))
+    }
   }
 
   mutating func keep(near windows: [ByteRange]) {

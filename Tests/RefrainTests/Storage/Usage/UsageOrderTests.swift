@@ -128,18 +128,12 @@ struct UsageOrderTests {
   }
 
   @Test func `A torn journal record leaves the previous record of its span valid`() throws {
-    let cache = try directory.cache()
-    let path = directory.path
     let disk = SystemDisk()
-    let file = try EntryFile(path: "\(path)/data", mode: .create, disk: disk)
     let journal = try JournalFile(
-      path: "\(path)/journal", bootIdentity: "boot", disk: disk)
-    var state = cache.starter.emptyState(of: Resource(url: URL(filePath: "/")))
-    state.storage.begin("1", in: file, journal, isReplacing: false)
-    state.fetches.add(.init(range: 0..<10_000), as: 1)
+      path: "\(directory.path)/journal", bootIdentity: "boot", disk: disk)
+    var last: JournalFile.Run?
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
-      let commit = state.commit(1, start..<start + 100, to: file, now: .now)
-      let run = try #require(commit?.journal)
+      let run = journal.run(for: start..<start + 100, after: last)
       let (number, span) = (run.numbers.next, run.span)
       #expect(span == 0..<start + 100)
       var bytes = try #require(try disk.contents(of: journal.path))
@@ -153,11 +147,11 @@ struct UsageOrderTests {
         #expect(upper == start + 100 || upper == start)
       }
       try run.write()
+      last = run
     }
-    // Bytes of another fetch are recorded elsewhere.
-    state.fetches.add(.init(range: 5000..<6000), as: 2)
-    let commit = state.commit(2, 5000..<5100, to: file, now: .now)
-    #expect(commit?.journal?.numbers.next == 2)
-    #expect(commit?.journal?.span == 5000..<5100)
+    // Bytes that do not follow are recorded elsewhere.
+    let other = journal.run(for: 5000..<5100, after: last)
+    #expect(other.numbers.next == 2)
+    #expect(other.span == 5000..<5100)
   }
 }
