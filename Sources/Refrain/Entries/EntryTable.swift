@@ -6,8 +6,7 @@ import RefrainLocks
 final class EntryTable: Sendable {
   private enum Slot {
     case open(Entry)
-    /// The entry is being opened; or it is being recorded for the last time, and can be reopened
-    /// afterwards. The closure waits until that has ended.
+    /// The entry is being opened or closed. The closure waits until that has ended.
     case busy(@Sendable () async -> Void)
 
     var entry: Entry? { if case .open(let entry) = self { entry } else { nil } }
@@ -56,9 +55,7 @@ final class EntryTable: Sendable {
       // The new entry is already held for the caller that opened it.
       if let opening { return try await opening.value }
       switch slot {
-      case .open(let entry):
-        if entry.tryHold() { return entry }
-        await Self.pause()
+      case .open(let entry): if entry.tryHold() { return entry }
       case .busy(let isOver):
         await isOver()
         end = nil
@@ -69,7 +66,6 @@ final class EntryTable: Sendable {
         guard .now < latest else { throw places.problem }
         try await Task.sleep(for: .milliseconds(10))
       }
-      await Task.yield()
     }
   }
 
@@ -91,9 +87,8 @@ final class EntryTable: Sendable {
   func settledEntry(for key: CacheKey) async -> Entry? {
     while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
-      case .open(let entry) where !entry.isClosed: return entry
-      case .open: await Self.pause()
-      case .busy(let end): await end()
+      case .open(let entry): return entry
+      case .busy(let isOver): await isOver()
       }
     }
     return nil
@@ -103,15 +98,8 @@ final class EntryTable: Sendable {
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
-      await Self.pause()
     }
     return nil
-  }
-
-  /// Waits a little for an entry whose fetches are about to end. Not cancelled with the caller, which
-  /// would not wait then.
-  private static func pause() async {
-    await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
   }
 
   /// - Parameter keys: nil for all.
@@ -147,6 +135,7 @@ final class EntryTable: Sendable {
 
   // MARK: Closing
 
+  /// Called under the lock of the entry: whoever finds it closed finds it busy here.
   func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
@@ -174,7 +163,8 @@ final class EntryTable: Sendable {
       // Some may have been opening when the others were shut down.
       for entry in openEntries { entry.shutDown() }
       if await settle() { continue }
-      await Self.pause()
+      // For fetches to end. Not cancelled with the caller, which would not wait then.
+      await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
   }
 }
