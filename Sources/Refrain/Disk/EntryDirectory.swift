@@ -7,8 +7,6 @@ struct EntryDirectory: Sendable {
   let path: String
   let disk: any Disk
   let bootIdentity: String
-  /// Shared by all entries of a store.
-  let locks: WriterLocks
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
 
@@ -16,6 +14,9 @@ struct EntryDirectory: Sendable {
 
   /// The directory of all entries whose names end in the same two digits.
   var shardPath: String { path.parentPath }
+
+  /// The file of all locks of writers (`WriterLock`), in the cache directory.
+  var lockPath: String { "\(shardPath.parentPath.parentPath)/\(WriterLock.fileName)" }
 
   // MARK: Directories
 

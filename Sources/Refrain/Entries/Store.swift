@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// The owner of an open entry's files: data, record, journal and lock. They are made when the first
 /// byte arrives, synced while bytes arrive, and recorded when the last holder leaves.
@@ -185,8 +186,14 @@ actor Store {
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     writer = Writer(lock: lock, counted: budget.begin(name))
-    if let failure = lock.failure, let warning = directory.locks.warning(of: failure) {
-      warn(warning)
+    if let failure = lock.failure,
+      !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
+    {
+      warn(
+        "The cache cannot lock files in \(budget.directory) (\(failure)): some network file systems "
+          + "have no locks, and in the container of an app group none are used. Use it from one "
+          + "process at a time: several would overwrite each other's data. A local directory of the "
+          + "app's own has no such limit.")
     }
     return true
   }
@@ -195,7 +202,7 @@ actor Store {
   /// continues what another has stored, so that none of it is requested.
   func isTaken(for generation: Generation) async -> Bool {
     if writer != nil { return false }
-    if directory.locks.isHeld(name) { return true }
+    if WriterLock.isHeld(directory) { return true }
     if generation.withState({ $0.generationID != nil }) { _ = await prepare(generation) }
     return false
   }
