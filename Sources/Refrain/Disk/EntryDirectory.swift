@@ -51,8 +51,6 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
-    // Such a file would be in the way of every later record.
-    if let kind = try disk.status(of: temporary)?.kind, kind != .file { try remove(temporary) }
     try disk.makeFile(temporary, with: bytes, syncs: durably)
     if let age { try disk.setChangeTime(of: temporary, to: age) }
     if try disk.status(of: recordPath)?.kind == .directory { try remove(recordPath) }
@@ -102,7 +100,7 @@ struct EntryDirectory: Sendable {
       record = try EntryRecord.decode(readRecord()).0
     } catch {
       switch error {
-      case .newer, .unreadable: throw error
+      case .unreadable: throw error
       // No process can have opened an entry without a readable record.
       case .empty, .broken: break
       }

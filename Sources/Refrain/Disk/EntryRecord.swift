@@ -52,14 +52,8 @@ struct EntryRecord: Codable, Sendable, Hashable {
   static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> (
     EntryRecord, RangeSet<Int64>
   ) {
-    struct Version: Decodable { var version: Int }
-    let data = Data(bytes)
-    let record = try? JSONDecoder().decode(EntryRecord.self, from: data)
-    // A later version may have other members.
-    let version = record?.version ?? (try? JSONDecoder().decode(Version.self, from: data))?.version
-    if let version, version > EntryRecord.version { throw .newer(version) }
-    guard let record, record.version == EntryRecord.version,
-      let spans = SpanList.decode(record.spans),
+    guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
+      record.version == EntryRecord.version, let spans = SpanList.decode(record.spans),
       (spans.ranges.last?.upperBound ?? 0) <= record.length ?? .max,
       (0..<epochLimit).contains(record.epoch),
       isPlainName(record.file), isPlainName(record.generation)
@@ -122,8 +116,6 @@ extension EntryDirectory {
 
   enum Problem: Error, CustomStringConvertible {
     case empty
-    /// A later version wrote the entry, which must not be changed.
-    case newer(Int)
     /// The entry is unusable; its files may be replaced.
     case broken(String)
     /// The disk failed, which says nothing about the entry: it must not be changed.
@@ -132,7 +124,6 @@ extension EntryDirectory {
     var description: String {
       switch self {
       case .empty: "it has no record"
-      case .newer(let version): "a later version (\(version)) wrote it"
       case .broken(let why): why
       case .unreadable(let failure): "it cannot be read now (\(failure))"
       }
@@ -140,7 +131,7 @@ extension EntryDirectory {
 
     func warning(of entry: String) -> String? {
       switch self {
-      case .empty, .newer: nil
+      case .empty: nil
       case .broken, .unreadable: "The entry \(entry) is ignored: \(self)."
       }
     }

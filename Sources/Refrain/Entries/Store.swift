@@ -84,12 +84,6 @@ actor Store {
       budget.touch(name)
       return (state, contents)
     } catch {
-      if case .newer(let version) = error {
-        state.storage.refuse(.newerFormat)
-        warn(
-          "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
-            + "resource plays without being stored.")
-      }
       if let warning = error.warning(of: "of \(url) in \(directory.path)") { warn(warning) }
       return (state, nil)
     }
@@ -160,13 +154,7 @@ actor Store {
         generation.entry.withPolicy { $0.adopt(found.record) }
       }
     } catch {
-      switch error {
-      case .empty, .broken: break
-      case .unreadable(let failure): throw failure
-      case .newer:
-        generation.withState { $0.storage.refuse(.newerFormat) }
-        return nil
-      }
+      if case .unreadable(let failure) = error { throw failure }
     }
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
     switch (decision, contents) {

@@ -228,7 +228,7 @@ extension StoredEntries {
       }
     } catch {
       switch error {
-      case .newer, .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
+      case .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
       case .empty, .broken:
         result.problems = ["The entry was removed: \(error)."]
         do {
