@@ -102,7 +102,6 @@ extension EntryDirectory {
     var data: FileStatus?
     /// Nil if it was not opened.
     var file: EntryFile?
-    var isReadOnly = false
     /// A defect that was repaired, as a sentence.
     var warning: String?
 
@@ -184,8 +183,8 @@ extension EntryDirectory {
   // MARK: The record and the files
 
   /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
-  func load() throws(Problem) -> Contents {
-    var contents = try read(opensFile: true)
+  func load(_ mode: OpenMode = .read) throws(Problem) -> Contents {
+    var contents = try read(opening: mode)
     let held = contents.spansInFile
     if held != contents.spans {
       contents.warning =
@@ -198,7 +197,7 @@ extension EntryDirectory {
   }
 
   /// Reads an entry without opening its data file: for listing and checking thousands of them.
-  func loadRecord() throws(Problem) -> Contents { try read(opensFile: false) }
+  func loadRecord() throws(Problem) -> Contents { try read(opening: nil) }
 
   /// Lists the files, then reads the record, then what belongs to it: again if another process
   /// replaces the record or the data file meanwhile, or is shortening the file, which takes as long
@@ -206,7 +205,7 @@ extension EntryDirectory {
   ///
   /// The order matters: a journal is removed only after a record that claims its spans was written.
   /// So if no journal was listed, the record that is read afterwards claims everything.
-  private func read(opensFile: Bool) throws(Problem) -> Contents {
+  private func read(opening mode: OpenMode?) throws(Problem) -> Contents {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
       let listed = try reading { () throws(DiskError) in try self.files() }
@@ -217,16 +216,16 @@ extension EntryDirectory {
         files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
       do throws(Problem) {
         let hasJournal = readJournals(&contents)
-        if opensFile {
-          let file = try openFile(of: &contents)
+        let data = "\(path)/\(record.file)"
+        if let mode {
+          let file = try openFile(data, mode)
+          contents.file = file
           contents.data = try reading { () throws(DiskError) in try file.status() }
           guard file.isLocked else { continue }
         } else {
-          contents.data = try reading { () throws(DiskError) in
-            try disk.status(of: "\(path)/\(record.file)")
-          }
+          contents.data = try reading { () throws(DiskError) in try disk.status(of: data) }
+          if !hasJournal { return contents }
         }
-        if !opensFile, !hasJournal { return contents }
         if try isCurrent(bytes) { return contents }
       } catch {
         if try isCurrent(bytes) { throw error }
@@ -235,19 +234,9 @@ extension EntryDirectory {
     throw .broken("another process keeps changing it")
   }
 
-  private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
-    let path = "\(path)/\(contents.record.file)"
+  private func openFile(_ path: String, _ mode: OpenMode) throws(Problem) -> EntryFile {
     do throws(DiskError) {
-      let file: EntryFile
-      do throws(DiskError) {
-        file = try EntryFile(path: path, mode: .readWrite, disk: disk)
-      } catch {
-        guard error.isRefused else { throw error }
-        contents.isReadOnly = true
-        file = try EntryFile(path: path, mode: .read, disk: disk)
-      }
-      contents.file = file
-      return file
+      return try EntryFile(path: path, mode: mode, disk: disk)
     } catch {
       guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
       throw .broken("its data file is missing or unreadable (\(error))")

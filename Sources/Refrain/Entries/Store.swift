@@ -79,7 +79,6 @@ actor Store {
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
       // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return (replacing, contents) }
-      if contents.isReadOnly { state.storage.refuse(.readOnly) }
       if let warning = contents.warning { warn(warning) }
       budget.touch(name)
       return (state, contents)
@@ -148,7 +147,7 @@ actor Store {
     // The contents loaded without the lock may be out of date. Nil: nothing that could be used.
     var contents: EntryDirectory.Contents?
     do throws(EntryDirectory.Problem) {
-      let found = try directory.load()
+      let found = try directory.load(.readWrite)
       if found.record.key == key.rawValue {
         contents = found
         generation.entry.withPolicy { $0.adopt(found.record) }
