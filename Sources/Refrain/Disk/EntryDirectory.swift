@@ -58,13 +58,11 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
-    for name in try disk.names(in: path) where isUnwanted(name) { try remove("\(path)/\(name)") }
-  }
-
-  func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
-    try removeFiles { name in
-      SpanJournal.epoch(of: name, generation: generation).map { $0 < epoch } ?? false
+  /// Removes all files but the record, its marks and those named.
+  func removeOthers(than names: Set<String>) throws(DiskError) {
+    for name in try disk.names(in: path)
+    where name != EntryRecord.fileName && !Self.isMark(name) && !names.contains(name) {
+      try remove("\(path)/\(name)")
     }
   }
 
@@ -149,13 +147,13 @@ struct EntryDirectory: Sendable {
     // The existing journals do not count any more.
     record.epoch = contents.lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
-    try removeFiles { $0 != EntryRecord.fileName && $0 != record.file && !Self.isMark($0) }
+    try removeOthers(than: [record.file])
   }
 
   /// Returns the size of the files that are being read: it is freed when their last reader ends.
-  func bytesInUse(where isIncluded: (String) -> Bool) throws(DiskError) -> Int64 {
+  func bytesInUse() throws(DiskError) -> Int64 {
     var sum: Int64 = 0
-    for (name, status) in try files()?.statuses ?? [] where isIncluded(name) {
+    for (name, status) in try files()?.statuses ?? [] {
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
       let descriptor = try disk.open("\(path)/\(name)", .read)

@@ -8,11 +8,7 @@ extension Store {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      let isFinished = attempt { try finish(generation, open.files) } != nil
-      // No record names the files, which are useless.
-      if !isFinished, isReplacing(generation) {
-        attempt { try discard(open.files, isReplacing: true) }
-      }
+      attempt { try finish(open) }
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
@@ -44,22 +40,21 @@ extension Store {
     }
   }
 
-  private func finish(_ generation: Generation, _ files: Files) throws {
-    let (isReplacing, isStale, isUnrepeatable, isEmpty, journal) = generation.withState { state in
+  private func finish(_ open: (generation: Generation, files: Files)) throws {
+    let (isStale, isUnrepeatable, isEmpty) = open.generation.withState { state in
       (
-        state.storage.isReplacing,
         state.storage.isRecordStale || state.stored != state.storage.synced,
-        state.isUnrepeatable, state.stored.isEmpty && !state.isComplete, state.storage.journal
+        state.isUnrepeatable, state.stored.isEmpty && !state.isComplete
       )
     }
-    let isWorthless = isEmpty && (isReplacing || (try? directory.isPinned) == false)
-    if isWorthless || isUnrepeatable || isUnwanted(generation) {
-      try discard(files, isReplacing: isReplacing)
-    } else if isStale || isReplacing {
-      try writeDown(generation, isLast: true)
-    } else if let journal {
-      // Nothing was written to it since the record was written.
-      try directory.disk.remove(journal.path)
+    let isWorthless = isEmpty && (try? directory.isPinned) == false
+    if isWorthless || isUnrepeatable || isUnwanted(open.generation) {
+      try removeFiles()
+    } else if isStale {
+      try writeDown(open.generation, isLast: true)
+    } else {
+      // Nothing was written to the journal since the record was written.
+      try directory.removeOthers(than: [open.files.fileName])
     }
   }
 
@@ -102,7 +97,8 @@ extension Store {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.remove(directory.recordPath) }
       // The journals still add to its spans.
-      var record = try record(generation, Files(of: old), spans: .init())
+      let files = Files(id: old.generation, fileName: old.file, epoch: old.epoch)
+      var record = try record(generation, files, spans: .init())
       (record.spans, record.isSharable) = (old.spans, old.isSharable)
       // Whoever wrote them knew at least as much.
       record.length = old.length ?? record.length

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Records what is stored, durably: data, then record, then the name.
-///
-/// The files of a new generation are made beside those of the one that it replaces, whose record
-/// stands. Once the first bytes are written, they are synced, then the directory that names their
-/// file; then the new record replaces the old one, and only then are the old files removed. So the
-/// record on disk always names a generation whose files are all there, even after a power cut. The
-/// next writer removes files that no record names.
+/// Records what is stored, durably: data, then record, then the name. So the record on disk never
+/// claims bytes that are not in its file, even after a power cut. The next writer removes files that
+/// no record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
-    let name = SpanJournal.fileName(generation: files.id, epoch: files.epoch)
-    return try JournalFile(
-      path: "\(directory.path)/\(name)", bootIdentity: directory.bootIdentity,
+    try JournalFile(
+      path: "\(directory.path)/\(files.journalName)", bootIdentity: directory.bootIdentity,
       disk: directory.disk)
   }
 
@@ -47,7 +42,10 @@ extension Store {
         do {
           isDone = try writeDown(generation)
         } catch let error as DiskError where error.isMissing {
-          vanish(generation)
+          // Another program has removed the entry, perhaps with the locked file: it is stored again.
+          generation.withState { $0.storage.vanish() }
+          endWriting()
+          throw error
         }
       }
     }
@@ -63,9 +61,9 @@ extension Store {
     // Commits from here on go to the next journal. A crash before the record is replaced leaves the
     // old record and both journals; a crash after it, the new record and the next journal.
     let next = isLast ? nil : try makeJournal(files)
-    let (stored, file, isReplacing, changes) = generation.withState { state in
+    let (stored, file, changes) = generation.withState { state in
       state.storage.beginSync(at: .now, nextJournal: next)
-      return (state.stored, state.file, state.storage.isReplacing, state.storage.changes)
+      return (state.stored, state.file, state.storage.changes)
     }
     open?.files = files
     do throws(DiskError) {
@@ -74,48 +72,14 @@ extension Store {
       distrust(generation, error)
       return false
     }
-    // A record must not replace another until its data file's name survives a power cut.
-    if isReplacing { try directory.disk.syncDirectory(directory.path) }
     try directory.write(record(generation, files, spans: stored), durably: true)
     if writer?.isAnchored == false {
       try directory.syncParents()
       writer?.isAnchored = true
     }
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
-    try directory.removeJournals(of: files.id, before: files.epoch)
-    if isReplacing { try removeOthers(than: [files]) }
+    try directory.removeOthers(than: [files.fileName, files.journalName])
     return true
-  }
-
-  // MARK: Replacing a generation
-
-  /// Whether a generation is being written whose record has not replaced another's yet.
-  func isReplacing(_ generation: Generation) -> Bool {
-    open?.generation === generation && generation.withState(\.storage.isReplacing)
-  }
-
-  /// Records the first stored bytes of a generation: its record replaces the old generation's.
-  func replaceRecord(_ generation: Generation) {
-    guard isReplacing(generation) else { return }
-    do {
-      try writeDown(generation)
-    } catch let error as DiskError where error.isMissing {
-      vanish(generation)
-    } catch let error as DiskError where error.isNoSpace {
-      if !giveUpReplaced(generation) { writeFailed(generation, error) }
-    } catch {
-      writeFailed(generation, error)
-    }
-  }
-
-  /// Removes the replaced generation before any byte of the new one is stored, for lack of room for
-  /// both. Returns false if there is none, or its files could not be removed.
-  func giveUpReplaced(_ generation: Generation) -> Bool {
-    guard let files = open?.files, isReplacing(generation) else { return false }
-    return attempt {
-      try removeOthers(than: [files])
-      return try writeDown(generation)
-    } ?? false
   }
 
   // MARK: Failing
@@ -123,28 +87,11 @@ extension Store {
   /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. Nothing is
   /// written to this file until the entry is reopened.
   private func distrust(_ generation: Generation, _ error: DiskError) {
-    let isReplacing = isReplacing(generation)
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
-    open = nil
-    let isEmpty = generation.withState(\.stored.isEmpty)
-    attempt {
-      if isReplacing || isEmpty, try isReplacing || !directory.isPinned {
-        return try discard(files, isReplacing: isReplacing)
-      }
-      try directory.removeJournals(of: files.id, before: .max)
-    }
-  }
-
-  /// Starts over after another program has removed the entry's directory.
-  private func vanish(_ generation: Generation) {
-    generation.withState { $0.storage.vanish() }
-    warn(
-      "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
-        + "again.")
-    // The locked file may be gone, too.
-    endWriting()
+    // The journals claim those bytes.
+    attempt { try directory.removeOthers(than: [files.fileName]) }
   }
 
   /// Stops storing for some seconds after a failed write.
@@ -158,36 +105,20 @@ extension Store {
 
   // MARK: Removing files
 
-  /// Removes the files of a generation; the generation that it was to replace stays.
-  func discard(_ files: Files, isReplacing: Bool) throws(DiskError) {
-    guard isReplacing else { return try removeFiles() }
-    try removeFiles { files.owns($0) }
-  }
-
-  /// Removes the files of every other generation. The record and marks stay.
-  func removeOthers(than owners: [Files]) throws(DiskError) {
-    try removeFiles { name in
-      name != EntryRecord.fileName && !EntryDirectory.isMark(name)
-        && !owners.contains { $0.owns(name) }
-    }
-  }
-
-  /// Removes files, and the directory if none is left; subtracts their size from the usage. What is
-  /// being read of it stays counted, as reserved: no measurement sees it any more.
-  func removeFiles(where isUnwanted: (String) -> Bool = { _ in true }) throws(DiskError) {
-    let names = try directory.disk.names(in: directory.path)
-    let isWhole = names.allSatisfy(isUnwanted)
-    guard isWhole || names.contains(where: isUnwanted) else { return }
+  /// Removes the entry's files, but the record and its marks if it `keepsRecord`, and subtracts their
+  /// size from the usage. What is being read of them stays counted, as reserved: no measurement sees
+  /// it any more.
+  func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
     // Before and after: what grew until now is not taken for a part of what is freed.
-    let read = try directory.bytesInUse(where: isUnwanted)
+    let read = try directory.bytesInUse()
     countGrowth(holding: read)
     var left: Int64 = 0
     defer { countGrowth(releasing: left) }
     do throws(DiskError) {
-      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
+      try keepsRecord ? directory.removeOthers(than: []) : directory.removeFiles()
     } catch {
       // What still has its name counts by its size.
-      left = min(read, (try? directory.bytesInUse(where: isUnwanted)) ?? 0)
+      left = min(read, (try? directory.bytesInUse()) ?? 0)
       throw error
     }
   }

@@ -45,9 +45,7 @@ actor Store {
     /// Of the record, or of the journal that is written to.
     var epoch: Int
 
-    func owns(_ name: String) -> Bool {
-      name == fileName || SpanJournal.epoch(of: name, generation: id) != nil
-    }
+    var journalName: String { SpanJournal.fileName(generation: id, epoch: epoch) }
   }
 
   init(
@@ -84,7 +82,7 @@ actor Store {
       return (state, contents)
     } catch {
       if let warning = error.warning(of: "of \(url) in \(directory.path)") { warn(warning) }
-      return (state, nil)
+      return (empty, nil)
     }
   }
 
@@ -134,12 +132,6 @@ actor Store {
     }
     // The files belong to another generation now, or another fetch has been faster.
     if isOver || ready != nil { return ready }
-    if let files = open?.files, isReplacing(generation) {
-      // The bytes written to the files have been lost.
-      open = nil
-      try discard(files, isReplacing: true)
-      generation.withState { $0.storage.vanish() }
-    }
     guard try becomeWriter() else {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
@@ -162,10 +154,11 @@ actor Store {
       generation.withState { $0.storage.refuse(problem) }
       return nil
     case (.start, _), (.resume, nil):
-      let isNew = try directory.create()
+      // Not beside the data of an earlier generation: there may be no room for both.
+      if try !directory.create() { try removeFiles(keepsRecord: true) }
       // The bytes stored of this generation are gone, with the directory.
       generation.withState { $0.storage.vanish() }
-      return try start(generation, replacing: contents, removesOthers: !isNew)
+      return try start(generation)
     }
   }
 
@@ -198,7 +191,8 @@ actor Store {
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile? {
     // Interrupted syncs may have left journals: they count until the record is replaced.
-    let files = Files(of: contents.record, epoch: contents.lastEpoch + 1)
+    let (id, name) = (contents.record.generation, contents.record.file)
+    let files = Files(id: id, fileName: name, epoch: contents.lastEpoch + 1)
     let journal = try makeJournal(files)
     open = (generation, files)
     let allocated = try contents.file?.status().allocated ?? 0
@@ -207,52 +201,32 @@ actor Store {
       // They may wait for bytes that another process has stored since.
       state.wakeServed()
     }
-    guard try writeDown(generation) else { return nil }
-    // Files of other generations, which a process left when it ended suddenly.
-    attempt { try removeOthers(than: [files]) }
-    return contents.file
+    return try writeDown(generation) ? contents.file : nil
   }
 
-  /// The stored generation (`found`) stays until bytes of the new one are stored, unless none of
-  /// its bytes are readable.
-  private func start(
-    _ generation: Generation, replacing found: EntryDirectory.Contents?, removesOthers: Bool
-  ) throws -> EntryFile? {
-    let information = generation.withState { $0.info }
-    // An empty resource is complete before any byte comes.
-    let replaced = found.flatMap { contents in
-      contents.spans.isEmpty || information?.length == 0 ? nil : Files(of: contents.record)
-    }
-    let id = String(UInt64.random(in: .min ... .max), radix: 16)
+  private func start(_ generation: Generation) throws -> EntryFile {
+    let mimeType = generation.withState { $0.info?.mimeType }
     let resource = generation.entry.resource
     let ending = MediaType.fileExtension(
-      mimeType: information?.mimeType, url: resource.url, documents: resource.policy.documents)
+      mimeType: mimeType, url: resource.url, documents: resource.policy.documents)
+    let id = String(UInt64.random(in: .min ... .max), radix: 16)
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
-    let file: EntryFile
-    let journal: JournalFile
     do {
-      file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      journal = try makeJournal(files)
-      if replaced == nil {
-        try directory.write(record(generation, files, spans: .init()), durably: false)
+      let file = try EntryFile(path: path, mode: .create, disk: directory.disk)
+      let journal = try makeJournal(files)
+      try directory.write(record(generation, files, spans: .init()), durably: false)
+      open = (generation, files)
+      generation.withState { state in
+        state.storage.begin(id, in: file, journal)
+        // It is durable only once it has been written again.
+        state.storage.noteRecordStale()
       }
+      return file
     } catch {
-      // An existing record and its files remain valid.
-      attempt {
-        guard removesOthers else { return try removeFiles() }
-        try removeOthers(than: found.map { [Files(of: $0.record)] } ?? [])
-      }
+      attempt { if try !directory.isPinned { try removeFiles() } }
       throw error
     }
-    open = (generation, files)
-    generation.withState { state in
-      state.storage.begin(id, in: file, journal, isReplacing: replaced != nil)
-      // It is durable only once it has been written again.
-      state.storage.noteRecordStale()
-    }
-    if removesOthers { try removeOthers(than: [files] + [replaced].compactMap(\.self)) }
-    return file
   }
 
   /// Ends the right to write, and settles the size of the files; `isClosed`: of removed ones, too.
@@ -285,12 +259,6 @@ actor Store {
       }
       return nil
     }
-  }
-}
-
-extension Store.Files {
-  init(of record: EntryRecord, epoch: Int? = nil) {
-    self.init(id: record.generation, fileName: record.file, epoch: epoch ?? record.epoch)
   }
 }
 

@@ -160,7 +160,6 @@ struct ChunkSink: Sendable {
         if !isLast, error.isNoSpace {
           generation.withState { $0.announce(id) }
           if await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0 { continue }
-          if await entry.storage.giveUpReplaced(generation) { continue }
         }
         await entry.storage.writeFailed(generation, error)
         return false
@@ -177,11 +176,6 @@ struct ChunkSink: Sendable {
       generation.withState { $0.announce(id) }
     }
     if isReserved { return true }
-    if generation.withState(\.storage.isReplacing),
-      await entry.storage.giveUpReplaced(generation), budget.reserve(bytes)
-    {
-      return true
-    }
     // Entries in use fill the limit; retried soon.
     generation.refuse(.noRoom, for: .milliseconds(500))
     return false
@@ -217,7 +211,6 @@ struct ChunkSink: Sendable {
       events.send(.warning("The journal of \(url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
-    if commit.replacesRecord { await entry.storage.replaceRecord(generation) }
   }
 
   // MARK: Comparing

@@ -230,7 +230,7 @@ import Testing
       let length = Int64.random(in: 1...(2 << 20), using: &random)
       let ranges = Int.random(in: 0..<4, using: &random) > 0
       var state = state()
-      state.storage.begin("1", in: file, nil, isReplacing: false)
+      state.storage.begin("1", in: file, nil)
       if Int.random(in: 0..<8, using: &random) == 0 { state.storage.refuse(.noRoom, until: .now) }
       var log: [String] = []
       for step in 0..<60 {

@@ -41,7 +41,7 @@ import Testing
     var state = GenerationState(
       limits: FetchPlan(firstRequest: 1, maximumReadAhead: 1), isOffline: false)
     if let generation, let file {
-      state.storage.begin(generation, in: file, nil, isReplacing: false)
+      state.storage.begin(generation, in: file, nil)
     }
     state.storage.replace(replacing)
     state.representation.info = ContentInformation(

@@ -60,8 +60,6 @@ extension GenerationState {
   struct Commit: Sendable {
     var journal: JournalRun?
     var syncDelay: Duration?
-    /// Whether the record of the replaced generation is to be replaced now.
-    var replacesRecord: Bool
   }
 
   /// Commits written bytes: readers may use them from now on, but unless it `announces`, may not be
@@ -79,9 +77,7 @@ extension GenerationState {
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
-    return Commit(
-      journal: note(range, of: id), syncDelay: storage.nextSync(now),
-      replacesRecord: storage.isReplacing)
+    return Commit(journal: note(range, of: id), syncDelay: storage.nextSync(now))
   }
 
   /// Extends a fetch's span in the journal: two records take turns, so that one is always whole.

@@ -15,9 +15,6 @@ struct StoredBytes: Sendable {
   private(set) var generationID: String?
   /// Stored generations that this one replaces.
   private(set) var replaced: Set<String> = []
-  /// Whether its files lie beside those of the generation that it replaces, whose record still stands:
-  /// that is to be replaced before further bytes are written.
-  private(set) var isReplacing = false
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
   private var recordedChanges = 0
@@ -63,11 +60,8 @@ struct StoredBytes: Sendable {
   /// The stored generations that one after this replaces.
   var lineage: Set<String> { replaced.union([generationID].compactMap(\.self)) }
 
-  mutating func begin(
-    _ id: String, in file: EntryFile, _ journal: JournalFile?, isReplacing: Bool
-  ) {
-    (generationID, self.file) = (id, file)
-    (self.journal, self.isReplacing) = (journal, isReplacing)
+  mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
+    (generationID, self.file, self.journal) = (id, file, journal)
     accounted = (0, 0)
     allow()
   }
@@ -91,7 +85,6 @@ struct StoredBytes: Sendable {
   /// Stops storing in the files, whose bytes stay readable.
   mutating func stopWriting() {
     journal = nil
-    isReplacing = false
     unsyncedBytes = 0
   }
 
@@ -170,7 +163,6 @@ struct StoredBytes: Sendable {
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
     synced = recorded
     recordedChanges = changes
-    isReplacing = false
   }
 
   // MARK: Syncing

@@ -135,7 +135,7 @@ struct UsageOrderTests {
     let journal = try JournalFile(
       path: "\(path)/journal", bootIdentity: "boot", disk: disk)
     var state = cache.starter.emptyState(of: Resource(url: URL(filePath: "/")))
-    state.storage.begin("1", in: file, journal, isReplacing: false)
+    state.storage.begin("1", in: file, journal)
     state.fetches.add(.init(range: 0..<10_000), as: 1)
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let commit = state.commit(1, start..<start + 100, to: file, now: .now)
