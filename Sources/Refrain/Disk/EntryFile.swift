@@ -86,14 +86,9 @@ package final class EntryFile: Sendable {
   /// True if that is unknown. Another program may have truncated the file.
   package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// False if that is unknown. Does not wait for the disk on a local file system.
+  /// False if that is unknown, and of a file that has another name, such as a hard link. Does not wait
+  /// for the disk on a local file system.
   var isUnlinked: Bool { (try? status())?.links == 0 }
-
-  /// False if that is unknown. Unlike `isUnlinked`, also true of a file that has another name: a
-  /// hard link, or one that an NFS server gave it.
-  var hasLostName: Bool {
-    do throws(DiskError) { return try disk.status(of: path) == nil } catch { return false }
-  }
 
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

@@ -190,10 +190,6 @@ package final class EntryLease: Sendable {
 
   package var now: Moment { entry.now }
 
-  /// Whether the file of the stored bytes has lost its name, which `known` does not notice while the
-  /// file has another one. Blocks.
-  package var isRemoved: Bool { entry.current?.isRemoved == true }
-
   /// Returns the stored response, if it may be used without asking the origin and is not removed.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     let (known, file) =

@@ -48,7 +48,7 @@ final class Generation: Sendable {
     withState { $0.setOffline(origin.isOffline) }
   }
 
-  var isRemoved: Bool { withState(\.file)?.hasLostName == true }
+  var isRemoved: Bool { withState(\.file)?.isUnlinked == true }
 
   private func watchAbandoned() async {
     repeat {
