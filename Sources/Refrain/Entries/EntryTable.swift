@@ -32,11 +32,13 @@ final class EntryTable: Sendable {
     var end: ContinuousClock.Instant?
     while true {
       try Task.checkCancellation()
-      var opening: Task<Entry, any Error>?
-      let slot = try state.withLock { state throws(MediaCacheError) -> Slot? in
+      if let entry = await heldEntry(for: key) { return entry }
+      var isFull = false
+      let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, any Error>? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
-        if let slot = state.slots[key] { return slot }
-        guard places.take() else { return nil }
+        guard state.slots[key] == nil else { return nil }
+        isFull = !places.take()
+        if isFull { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
           do {
             let entry = try await open()
@@ -47,25 +49,18 @@ final class EntryTable: Sendable {
             throw error
           }
         }
-        // If it cannot be opened, the next round finds no entry.
+        // If it cannot be opened, others find no entry, and try themselves.
         state.slots[key] = .busy { _ = await task.result }
-        opening = task
-        return nil
+        return task
       }
       // The new entry is already held for the caller that opened it.
       if let opening { return try await opening.value }
-      switch slot {
-      case .open(let entry): if entry.tryHold() { return entry }
-      case .busy(let isOver):
-        await isOver()
-        end = nil
-      case nil:
-        releaseIdle()
-        let latest = end ?? .now + places.patience
-        end = latest
-        guard .now < latest else { throw places.problem }
-        try await Task.sleep(for: .milliseconds(10))
-      }
+      guard isFull else { continue }
+      releaseIdle()
+      let latest = end ?? .now + places.patience
+      end = latest
+      guard .now < latest else { throw places.problem }
+      try await Task.sleep(for: .milliseconds(10))
     }
   }
 
