@@ -143,7 +143,7 @@ struct EntryDirectory: Sendable {
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
   func replace(_ contents: Contents, claiming spans: RangeSet<Int64>) throws {
     var record = contents.record
-    record.spans = SpanList.encode(spans)
+    record.spans = Array(spans.ranges)
     // The existing journals do not count any more.
     record.epoch = contents.lastEpoch + 1
     try write(record, durably: true, keepsAge: true)

@@ -21,25 +21,24 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var supportsRanges: Bool
   var validator: Validator
   var freshness: Freshness
-  /// The response's other fields, name and value in turn. Absent in older records.
-  var headers: [String]?
+  /// The response's other fields, name and value in turn.
+  var headers: [String] = []
   /// The request's values of the fields in Vary.
   var variant: String?
   /// Whether a shared cache may use it.
-  var isSharable: Bool?
+  var isSharable = false
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
   /// The key of the first resource of its group (`ResourcePolicy.Group`); nil if none is known.
   var group: String?
-  /// The spans whose bytes were synced before this was written (`SpanList`).
-  var spans: [Int64]
+  /// The spans whose bytes were synced before this was written.
+  var spans: [ByteRange]
   /// Increases with every replacement. Journals with this number or a higher one add to `spans`.
   var epoch: Int
 
   var storedHeaders: HeaderFields {
-    let texts = headers ?? []
-    return HeaderFields(
-      stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
+    HeaderFields(
+      stride(from: 0, to: headers.count - 1, by: 2).map { (headers[$0], headers[$0 + 1]) })
   }
 
   func encoded() throws -> [UInt8] {
@@ -53,12 +52,12 @@ struct EntryRecord: Codable, Sendable, Hashable {
     EntryRecord, RangeSet<Int64>
   ) {
     guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
-      record.version == EntryRecord.version, let spans = SpanList.decode(record.spans),
-      (spans.ranges.last?.upperBound ?? 0) <= record.length ?? .max,
+      record.version == EntryRecord.version,
+      record.spans.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= record.length ?? .max }),
       (0..<epochLimit).contains(record.epoch),
       isPlainName(record.file), isPlainName(record.generation)
     else { throw .broken("its record is damaged") }
-    return (record, spans)
+    return (record, RangeSet(record.spans))
   }
 
   /// Whether `name` is only a file name in the entry's own directory.

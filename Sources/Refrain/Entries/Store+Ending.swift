@@ -134,7 +134,7 @@ extension Store {
 
   nonisolated func mayUse(_ record: EntryRecord) -> Bool {
     // Stored by a private cache: the response may be restricted to one user.
-    if isShared, record.isSharable != true { return false }
+    if isShared, !record.isSharable { return false }
     return !record.freshness.noStore || isKeptByPin
   }
 

@@ -26,8 +26,8 @@ extension Store {
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant,
-      isSharable: isShared ? true : nil, invalidatedAt: known.invalidatedAt,
-      group: generation.entry.group, spans: SpanList.encode(spans),
+      isSharable: isShared, invalidatedAt: known.invalidatedAt,
+      group: generation.entry.group, spans: Array(spans.ranges),
       epoch: files.epoch)
   }
 
