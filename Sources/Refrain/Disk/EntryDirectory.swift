@@ -170,16 +170,12 @@ struct EntryDirectory: Sendable {
   /// cannot lock: then only the whole entry can be removed.
   private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
     let dataPath = "\(path)/\(record.file)"
+    // Other readers keep a removed file, but would reach the end of a truncated one.
+    if isLocked == nil { return nil }
     guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
-    do throws(DiskError) {
-      if try disk.lock(descriptor, .exclusive) { return descriptor }
-    } catch {
-      // The file system cannot lock. Other readers keep a removed file, but would reach the end of
-      // a truncated one.
-      disk.close(descriptor)
-      return nil
-    }
+    let isLocked = try? disk.lock(descriptor, .exclusive)
+    if isLocked == true { return descriptor }
     disk.close(descriptor)
     throw InUse()
   }
@@ -197,17 +193,16 @@ extension EntryDirectory {
   /// The longest time in which an eviction that has found no mark removes the record.
   private static let evictionStart: useconds_t = 50_000
 
-  /// Marks the entry, durably; false if there is none, or it is being evicted. `isLocked`: the
-  /// caller holds the entry's lock.
-  func pin(isLocked: Bool = false) throws(DiskError) -> Bool {
+  /// Marks the entry, durably; false if there is none, or it is being evicted.
+  func pin() throws(DiskError) -> Bool {
     guard try disk.status(of: recordPath) != nil else { return false }
     do throws(DiskError) {
       // With the lock, no eviction is between looking for the mark and removing the record.
-      let lock = isLocked ? nil : try WriterLock.acquire(self)
+      let lock = try WriterLock.acquire(self)
       defer { withExtendedLifetime(lock) {} }
       if try !isPinned { try disk.makeFile(pinPath) }
-      // Another process writes the entry, or evicts it; eviction removes the record first.
-      if lock == nil, !isLocked { usleep(Self.evictionStart) }
+      // The entry is being written, or evicted; eviction removes the record first.
+      if lock == nil { usleep(Self.evictionStart) }
       // The first record of an entry does not survive a power cut by itself.
       try disk.syncFile(recordPath)
       try disk.syncDirectory(path)

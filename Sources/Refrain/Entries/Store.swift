@@ -241,8 +241,6 @@ actor Store {
     (writer, open) = (nil, nil)
   }
 
-  func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: writer != nil) }
-
   // MARK: Reporting
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
