@@ -23,11 +23,7 @@ struct EntryDirectory: Sendable {
   /// Returns whether the directory was missing, provided that the caller holds the lock.
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
-    let entries = shardPath.parentPath
-    let isRemade = try disk.status(of: entries) == nil
     try disk.makeDirectories(path)
-    // Another program has removed the cache directory. A failure was reported when it was opened.
-    if isRemade { try? disk.setStoredMediaAttributes(entries) }
     return isNew
   }
 
