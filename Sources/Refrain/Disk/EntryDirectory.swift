@@ -91,13 +91,12 @@ struct EntryDirectory: Sendable {
   func removeUnused() throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
-      record = try EntryRecord.decode(readRecord()).0
-    } catch {
-      switch error {
-      case .unreadable: throw error
-      // No process can have opened an entry without a readable record.
-      case .empty, .broken: break
+      record = try reading {
+        try disk.contents(of: recordPath).map { try EntryRecord.decode($0).0 }
       }
+    } catch {
+      // No process can have opened an entry without a readable record.
+      if case .unreadable = error { throw error }
     }
     let descriptor = try record.flatMap { try lockedDataFile($0) }
     defer { if let descriptor { disk.closeLocked(descriptor) } }
@@ -166,13 +165,13 @@ struct EntryDirectory: Sendable {
   /// cannot lock: then only the whole entry can be removed.
   private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
     let dataPath = "\(path)/\(record.file)"
-    // Other readers keep a removed file, but would reach the end of a truncated one.
-    if isLocked == nil { return nil }
     guard try disk.status(of: dataPath) != nil else { return nil }
     let descriptor = try disk.open(dataPath, .readWrite)
     let isLocked = try? disk.lock(descriptor, .exclusive)
     if isLocked == true { return descriptor }
     disk.close(descriptor)
+    // Other readers keep a removed file, but would reach the end of a truncated one.
+    if isLocked == nil { return nil }
     throw InUse()
   }
 }

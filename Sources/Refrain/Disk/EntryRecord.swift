@@ -154,36 +154,15 @@ extension EntryDirectory {
   var resourceName: String { writtenRecord?.url ?? path }
 
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
-  var writtenRecord: EntryRecord? { try? EntryRecord.decode(readRecord()).0 }
-
-  /// - Throws: `Problem.empty` if there is none.
-  func readRecord() throws(Problem) -> [UInt8] {
-    do throws(DiskError) {
-      if let bytes = try disk.contents(of: recordPath) { return bytes }
-    } catch {
-      guard error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its record cannot be read (\(error))")
-    }
-    throw .empty
-  }
-
-  private func isCurrent(_ bytes: [UInt8]) throws(Problem) -> Bool {
-    do throws(Problem) { return try readRecord() == bytes } catch {
-      if case .empty = error { return false }
-      throw error
-    }
-  }
-
-  /// Returns what the disk returns; a failure says nothing about the entry.
-  func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
-    do throws(DiskError) { return try read() } catch { throw .unreadable(error) }
+  var writtenRecord: EntryRecord? {
+    (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0).0 }
   }
 
   // MARK: The record and the files
 
   /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
   func load(_ mode: OpenMode = .read) throws(Problem) -> Contents {
-    var contents = try read(opening: mode)
+    var contents = try reading { try read(opening: mode) }
     let held = contents.spansInFile
     if held != contents.spans {
       contents.warning =
@@ -196,7 +175,19 @@ extension EntryDirectory {
   }
 
   /// Reads an entry without opening its data file: for listing and checking thousands of them.
-  func loadRecord() throws(Problem) -> Contents { try read(opening: nil) }
+  func loadRecord() throws(Problem) -> Contents { try reading { try read(opening: nil) } }
+
+  /// Throws what the failure of `read` says about the entry.
+  func reading<Value>(_ read: () throws -> Value) throws(Problem) -> Value {
+    do { return try read() } catch {
+      switch error {
+      case let problem as Problem: throw problem
+      case let failure as DiskError where !failure.isMissing && !failure.isObstacle:
+        throw .unreadable(failure)
+      default: throw .broken("a file of it is missing or unreadable (\(error))")
+      }
+    }
+  }
 
   /// Lists the files, then reads the record, then what belongs to it: again if another process
   /// replaces the record or the data file meanwhile, or is shortening the file, which takes as long
@@ -204,42 +195,32 @@ extension EntryDirectory {
   ///
   /// The order matters: a journal is removed only after a record that claims its spans was written.
   /// So if no journal was listed, the record that is read afterwards claims everything.
-  private func read(opening mode: OpenMode?) throws(Problem) -> Contents {
+  private func read(opening mode: OpenMode?) throws -> Contents {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
-      let listed = try reading { () throws(DiskError) in try self.files() }
-      guard let files = listed else { throw .empty }
-      let bytes = try readRecord()
+      guard let files = try files(), let bytes = try disk.contents(of: recordPath) else {
+        throw Problem.empty
+      }
       let (record, spans) = try EntryRecord.decode(bytes)
       var contents = Contents(
         files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
-      do throws(Problem) {
+      do {
         let hasJournal = readJournals(&contents)
         let data = "\(path)/\(record.file)"
         if let mode {
-          let file = try openFile(data, mode)
-          contents.file = file
-          contents.data = try reading { () throws(DiskError) in try file.status() }
+          let file = try EntryFile(path: data, mode: mode, disk: disk)
+          (contents.file, contents.data) = (file, try file.status())
           guard file.isLocked else { continue }
         } else {
-          contents.data = try reading { () throws(DiskError) in try disk.status(of: data) }
+          contents.data = try disk.status(of: data)
           if !hasJournal { return contents }
         }
-        if try isCurrent(bytes) { return contents }
+        if try disk.contents(of: recordPath) == bytes { return contents }
       } catch {
-        if try isCurrent(bytes) { throw error }
+        if try disk.contents(of: recordPath) == bytes { throw error }
       }
     }
-    throw .broken("another process keeps changing it")
-  }
-
-  private func openFile(_ path: String, _ mode: OpenMode) throws(Problem) -> EntryFile {
-    do throws(DiskError) {
-      return try EntryFile(path: path, mode: mode, disk: disk)
-    } catch {
-      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its data file is missing or unreadable (\(error))")
-    }
+    throw Problem.broken("another process keeps changing it")
   }
 
   /// Adds what the listed journals claim; returns whether there are any.

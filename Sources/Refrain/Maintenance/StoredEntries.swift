@@ -251,7 +251,7 @@ extension EntryDirectory {
     guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
     let record = contents.record
     // A file system that cannot tell them says nothing about the entry.
-    let holes = try reading { () throws(DiskError) in
+    let holes = try reading {
       let data = try disk.open("\(path)/\(record.file)", .read)
       defer { disk.close(data) }
       return try disk.holes(in: data)
