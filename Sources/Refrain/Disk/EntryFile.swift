@@ -42,12 +42,8 @@ package final class EntryFile: Sendable {
     guard try file.status().kind == .file else {
       throw DiskError(operation: "open", path: path, code: EINVAL)
     }
-    do throws(DiskError) {
-      isLocked = try disk.lock(file.descriptor, .shared)
-    } catch {
-      // No process shortens a file that it cannot lock.
-      isLocked = true
-    }
+    // No process shortens a file that it cannot lock.
+    isLocked = (try? disk.lock(file.descriptor, .shared)) ?? true
   }
 
   deinit { disk.unlock(descriptor, .shared) }
