@@ -24,7 +24,7 @@ extension Store {
     open = nil
     let policy = generation.entry.withPolicy { $0 }
     if policy.keep != policy.marked {
-      attempt(evenIfReadOnly: false) {
+      attempt {
         guard try directory.disk.status(of: directory.recordPath) != nil else { return }
         try directory.mark(keep: policy.keep)
       }
@@ -84,16 +84,12 @@ extension Store {
     // its record. Other resources by themselves are not worth a look.
     let mayHaveMoved = known.freshness.pace != nil
     guard isStale || isUnwanted || mayHaveMoved else { return }
-    let taken = attempt(evenIfReadOnly: false) { () -> WriterLock? in
-      if let writer { return writer.lock }
-      return try WriterLock.acquire(directory)
-    }
-    guard let lock = taken ?? nil else { return }
-    defer { withExtendedLifetime(lock) {} }
-    guard let old = try? directory.loadRecord().record, old.generation == id else { return }
+    guard attempt({ try becomeWriter() }) == true,
+      let old = directory.writtenRecord, old.generation == id
+    else { return }
     generation.entry.withPolicy { $0.adopt(old) }
     guard isStale || isUnwanted || old.group != generation.entry.group else { return }
-    func change() throws {
+    attempt {
       if isUnwanted { return try directory.removeFiles() }
       if removes { return try directory.disk.remove(directory.recordPath) }
       // The journals still add to its spans.
@@ -108,8 +104,6 @@ extension Store {
       record.validator.replacements = replacements
       try directory.write(record, durably: true, keepsAge: true)
     }
-    // If the entry is being written to, `endWriting` counts everything.
-    attempt { if writer == nil { try budget.changing(name, change) } else { try change() } }
   }
 
   // MARK: Responses that may not be stored
@@ -123,9 +117,9 @@ extension Store {
     guard !isShared, !isKeptByPin,
       (try? directory.loadRecord())?.record.freshness.noStore == true
     else { return }
-    // It fails if another process holds the lock, and may be about to pin it. Bytes that stay are not
-    // used, and the next closing tries again.
-    _ = try? removeFiles(nil)
+    // Not if another process holds the lock, and may be about to pin it. Bytes that stay are not used,
+    // and the next closing tries again.
+    attempt { if try becomeWriter() { try removeFiles() } }
   }
 
   private nonisolated var isKeptByPin: Bool {
@@ -149,28 +143,24 @@ extension Store {
       next.representation.invalidatedAt = time
       guard entry.startAnew(after: last, with: next) else { continue }
       last.withState { $0.storage.refuse(.purged) }
-      let wasStored = try removeFiles(last)
-      last.withState { $0.endWithoutReaders() }
-      return wasStored
+      guard try becomeWriter() else {
+        if try directory.disk.status(of: directory.path) == nil { return false }
+        throw MediaCacheError(
+          .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
+      }
+      try removeFiles()
+      // Another one may have begun to store since: its files are gone, too, and so is the lock.
+      if let written = open?.generation, written !== last {
+        written.withState { $0.filesRemoved() }
+      }
+      endWriting()
+      last.withState { state in
+        state.filesRemoved()
+        state.endWithoutReaders()
+      }
+      return true
     }
     return false
-  }
-
-  /// Removes the files, of `generation` as far as the caller knows; readers keep their open file.
-  private func removeFiles(_ generation: Generation?) throws -> Bool {
-    guard try becomeWriter() else {
-      if try directory.disk.status(of: directory.path) == nil { return false }
-      throw MediaCacheError(
-        .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
-    }
-    try removeFiles()
-    generation?.withState { $0.filesRemoved() }
-    // Another one may have begun to store since: its files are gone, too, and so is the lock.
-    if let written = open?.generation, written !== generation {
-      written.withState { $0.filesRemoved() }
-    }
-    endWriting()
-    return true
   }
 
   // MARK: Other processes

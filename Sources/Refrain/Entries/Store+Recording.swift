@@ -110,22 +110,14 @@ extension Store {
   /// it any more.
   func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
     // Before and after: what grew until now is not taken for a part of what is freed.
-    let read = try directory.bytesInUse()
-    countGrowth(holding: read)
-    var left: Int64 = 0
-    defer { countGrowth(releasing: left) }
-    do throws(DiskError) {
-      try keepsRecord ? directory.removeOthers(than: []) : directory.removeFiles()
-    } catch {
-      // What still has its name counts by its size.
-      left = min(read, (try? directory.bytesInUse()) ?? 0)
-      throw error
-    }
+    countGrowth(holding: try directory.bytesInUse())
+    defer { countGrowth() }
+    try keepsRecord ? directory.removeOthers(than: []) : directory.removeFiles()
   }
 
-  private func countGrowth(holding read: Int64 = 0, releasing left: Int64 = 0) {
+  private func countGrowth(holding read: Int64 = 0) {
     guard let before = writer?.counted else { return }
-    held += read - left
-    writer?.counted = budget.conclude(name, reserved: left, since: before, reserving: read)
+    held += read
+    writer?.counted = budget.conclude(name, reserved: 0, since: before, reserving: read)
   }
 }

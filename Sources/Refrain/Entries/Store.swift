@@ -91,9 +91,15 @@ actor Store {
   /// Returns the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
-    guard await reserveOverhead(generation) else {
-      generation.refuse(.noRoom, for: .milliseconds(500))
-      return nil
+    if !hasOverhead {
+      let length = generation.withState(\.length)
+      guard await evictor.reserve(DiskBudget.overhead, for: name, length: length) else {
+        generation.refuse(.noRoom, for: .milliseconds(500))
+        return nil
+      }
+      // Another fetch may have been faster.
+      if hasOverhead { budget.settle(DiskBudget.overhead, actual: 0, for: name) }
+      hasOverhead = true
     }
     for isLast in [false, true] {
       do {
@@ -107,18 +113,6 @@ actor Store {
       }
     }
     return nil
-  }
-
-  private func reserveOverhead(_ generation: Generation) async -> Bool {
-    if hasOverhead { return true }
-    guard
-      await evictor.reserve(
-        DiskBudget.overhead, for: name, length: generation.withState(\.length))
-    else { return false }
-    // Another fetch may have been faster.
-    if hasOverhead { budget.settle(DiskBudget.overhead, actual: 0, for: name) }
-    hasOverhead = true
-    return true
   }
 
   /// Makes or opens the files of a generation (`StoringDecision`).
@@ -245,14 +239,14 @@ actor Store {
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure, that of a read-only
-  /// directory only if `evenIfReadOnly`.
+  /// Runs work that keeps the files up to date, and reports its failure. That of a read-only directory
+  /// is reported where something is to be stored.
   @discardableResult
-  func attempt<Result>(evenIfReadOnly: Bool = true, _ work: () throws -> Result) -> Result? {
+  func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {
       return try work()
     } catch {
-      if evenIfReadOnly || (error as? DiskError)?.isRefused != true {
+      if (error as? DiskError)?.isRefused != true {
         warn("The entry of \(url) could not be updated: \(error).")
       }
       return nil
