@@ -145,13 +145,12 @@ extension MediaCache {
         guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
           return .fails("\(budget.entriesPath) is missing.")
         }
-        let descriptor = try disk.open(path, .create)
-        defer { disk.close(descriptor) }
+        let file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
         // First: nothing is left if the process ends during the trial.
         try disk.remove(path)
-        try disk.write(bytes, to: descriptor, at: 0)
-        try disk.sync(descriptor)
-        let read = try disk.read(bytes.count, of: descriptor)
+        try file.write(bytes, at: 0)
+        try file.sync()
+        let read = try file.beginning(bytes.count)
         return read == bytes ? .works : .fails("\(path) was not read as it was written.")
       } catch {
         return error.isNoSpace ? .full : .fails("\(error).")

@@ -91,15 +91,13 @@ struct EntryDirectory: Sendable {
   func removeUnused() throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
-      record = try reading {
-        try disk.contents(of: recordPath).map { try EntryRecord.decode($0).0 }
-      }
+      record = try reading { try disk.contents(of: recordPath).map(EntryRecord.decode) }
     } catch {
       // No process can have opened an entry without a readable record.
       if case .unreadable = error { throw error }
     }
-    let descriptor = try record.flatMap { try lockedDataFile($0) }
-    defer { if let descriptor { disk.closeLocked(descriptor) } }
+    let file = try record.flatMap { try lockedDataFile($0) }
+    defer { withExtendedLifetime(file) {} }
     try removeFiles()
     return record.map { CacheKey(rawValue: $0.key) }
   }
@@ -112,10 +110,9 @@ struct EntryDirectory: Sendable {
   func shorten(by bytes: Int64) throws -> CacheKey? {
     let contents = try loadRecord()
     var spans = contents.spans
-    guard let descriptor = try lockedDataFile(contents.record) else { return try removeUnused() }
-    defer { disk.closeLocked(descriptor) }
+    guard let file = try lockedDataFile(contents.record) else { return try removeUnused() }
     // The record is about to include spans that only a journal held.
-    try disk.sync(descriptor)
+    try file.sync()
     var cut = spans.ranges.last?.upperBound ?? 0
     var dropped: Int64 = 0
     for range in spans.ranges.reversed() where dropped < bytes {
@@ -125,10 +122,10 @@ struct EntryDirectory: Sendable {
       dropped += range.upperBound - max(cut, range.lowerBound)
     }
     spans.remove(contentsOf: cut..<Int64.max)
-    let size = try disk.status(of: descriptor).size
+    let size = try file.status().size
     try replace(contents, claiming: spans)
     do throws(DiskError) {
-      try disk.truncate(descriptor, to: min(cut, size))
+      try file.truncate(to: min(cut, size))
     } catch {
       try removeFiles()
     }
@@ -151,28 +148,23 @@ struct EntryDirectory: Sendable {
     for (name, status) in try files()?.statuses ?? [] {
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
-      let descriptor = try disk.open("\(path)/\(name)", .read)
-      defer { disk.close(descriptor) }
+      let file = try EntryFile(path: "\(path)/\(name)", mode: .read, lock: nil, disk: disk)
       // If the file system cannot lock, readers cannot be detected.
-      if (try? disk.isLocked(descriptor, against: .exclusive)) == true {
-        sum += status.allocated
-      }
+      if (try? file.isLocked(against: .exclusive)) == true { sum += status.allocated }
     }
     return sum
   }
 
   /// Returns the data file, locked against every reader; nil if it is missing or the file system
   /// cannot lock: then only the whole entry can be removed.
-  private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
-    let dataPath = "\(path)/\(record.file)"
-    guard try disk.status(of: dataPath) != nil else { return nil }
-    let descriptor = try disk.open(dataPath, .readWrite)
-    let isLocked = try? disk.lock(descriptor, .exclusive)
-    if isLocked == true { return descriptor }
-    disk.close(descriptor)
+  private func lockedDataFile(_ record: EntryRecord) throws -> EntryFile? {
+    let data = "\(path)/\(record.file)"
+    guard try disk.status(of: data)?.kind == .file else { return nil }
+    let file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
+    guard file.isLocked else { throw InUse() }
     // Other readers keep a removed file, but would reach the end of a truncated one.
-    if isLocked == nil { return nil }
-    throw InUse()
+    if case .failure = file.locking { return nil }
+    return file
   }
 }
 

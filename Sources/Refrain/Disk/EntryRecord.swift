@@ -48,16 +48,14 @@ struct EntryRecord: Codable, Sendable, Hashable {
   }
 
   /// Reads a record, and checks everything that can be checked without the other files.
-  static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> (
-    EntryRecord, RangeSet<Int64>
-  ) {
+  static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> EntryRecord {
     guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
       record.version == EntryRecord.version,
       record.spans.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= record.length ?? .max }),
       (0..<epochLimit).contains(record.epoch),
       isPlainName(record.file), isPlainName(record.generation)
     else { throw .broken("its record is damaged") }
-    return (record, RangeSet(record.spans))
+    return record
   }
 
   /// Whether `name` is only a file name in the entry's own directory.
@@ -155,7 +153,7 @@ extension EntryDirectory {
 
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
   var writtenRecord: EntryRecord? {
-    (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0).0 }
+    (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0) }
   }
 
   // MARK: The record and the files
@@ -201,7 +199,8 @@ extension EntryDirectory {
       guard let files = try files(), let bytes = try disk.contents(of: recordPath) else {
         throw Problem.empty
       }
-      let (record, spans) = try EntryRecord.decode(bytes)
+      let record = try EntryRecord.decode(bytes)
+      let spans = RangeSet(record.spans)
       var contents = Contents(
         files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
       do {

@@ -94,11 +94,11 @@ enum SpanJournal {
 
 /// An open journal. Its calls block, except `reserve`.
 final class JournalFile: Sendable {
-  private let file: OpenFile
+  private let file: EntryFile
   private let reserved = Atomic(0)
 
   init(path: String, bootIdentity: String, disk: any Disk) throws(DiskError) {
-    file = try OpenFile(path, .create, disk: disk)
+    file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
     try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
   }
 

@@ -1,40 +1,20 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The right to change one entry's files, held for this object's lifetime. One writer at a time has
-/// it; the kernel releases it when the process ends.
+/// The right to change one entry's files, held for the lifetime of a file that is locked. One writer at
+/// a time has it; the kernel releases it when the process ends.
 ///
 /// Each entry has a byte of the file `locks`, at an offset derived from its name, which its writer
 /// locks by a descriptor of its own. The file stays empty (bytes beyond the end can be locked,
 /// fcntl(2)) and is never removed. One lock file per entry, made and removed each time, cost more than
 /// everything else: ext4 searches for an inode that was not freed in the last seconds, past all that
 /// were.
-final class WriterLock: Sendable {
+///
+/// If the file system cannot lock, nothing keeps other processes out. They never corrupt each other's
+/// bytes: every generation has file names of its own, and no part of a file is freed without a lock.
+/// But one may undo what another has stored.
+enum WriterLock {
   static let fileName = "locks"
-
-  private let file: OpenFile
-  private let byte: LockKind
-  /// Why the file system cannot lock; nil if it can. Without locks, nothing keeps other processes
-  /// out. They never corrupt each other's bytes: every generation has file names of its own, and no
-  /// part of a file is freed without a lock. But one may undo what another has stored.
-  let failure: DiskError?
-
-  /// Nil if another writer holds the lock.
-  private init?(_ directory: EntryDirectory) throws(DiskError) {
-    let path = directory.lockPath
-    // Another program may have removed the file with its directory.
-    try directory.disk.makeDirectories(path.parentPath)
-    file = try OpenFile(path, .lock, disk: directory.disk)
-    byte = Self.byte(of: directory)
-    do throws(DiskError) {
-      guard try file.disk.lock(file.descriptor, byte) else { return nil }
-      failure = nil
-    } catch {
-      failure = error
-    }
-  }
-
-  deinit { if failure == nil { file.disk.unlock(file.descriptor, byte) } }
 
   /// Takes the lock. Blocks, but does not wait for a writer.
   ///
@@ -45,10 +25,14 @@ final class WriterLock: Sendable {
   /// - Throws: if the lock file cannot be made.
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
-  ) throws(DiskError) -> WriterLock? {
+  ) throws(DiskError) -> EntryFile? {
+    // Another program may have removed the file with its directory.
+    try directory.disk.makeDirectories(directory.lockPath.parentPath)
     for attempt in 0..<(waits ? 5 : 1) {
       if attempt > 0 { usleep(2000) }
-      if let lock = try WriterLock(directory) { return lock }
+      let file = try EntryFile(
+        path: directory.lockPath, mode: .lock, lock: byte(of: directory), disk: directory.disk)
+      if file.isLocked { return file }
     }
     return nil
   }
@@ -57,11 +41,9 @@ final class WriterLock: Sendable {
   static func isHeld(_ directory: EntryDirectory) -> Bool {
     // If the file is missing, no lock is held; if it cannot be opened, there are no writers; if the
     // file system cannot lock, nothing is locked.
-    guard let file = try? OpenFile(directory.lockPath, .readWrite, disk: directory.disk) else {
-      return false
-    }
-    defer { withExtendedLifetime(file) {} }
-    return (try? file.disk.isLocked(file.descriptor, against: byte(of: directory))) ?? false
+    let file = try? EntryFile(
+      path: directory.lockPath, mode: .readWrite, lock: nil, disk: directory.disk)
+    return (try? file?.isLocked(against: byte(of: directory))) ?? false
   }
 
   /// Two entries that share a byte only cannot be stored at the same time.

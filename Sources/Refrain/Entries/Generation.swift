@@ -152,10 +152,14 @@ extension Generation {
       return stored.end(from: 0) >= length ? (rules, file, length) : nil
     }
     guard let (rules, file, length) = complete else { return false }
-    guard let beginning = file.beginning(min(length, Int64(documentBeginning))) else { return true }
+    // Nil if the bytes are not there or cannot be read, which their next reader reports.
+    func read(_ count: Int64) -> Data? {
+      (try? file.beginning(Int(count))).flatMap { $0.count == count ? Data($0) : nil }
+    }
+    guard let beginning = read(min(length, Int64(documentBeginning))) else { return true }
     var isUnreadable = false
     let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
-      let body = file.beginning(length)
+      let body = read(length)
       isUnreadable = body == nil
       return body
     }

@@ -156,7 +156,7 @@ extension Store {
       endWriting()
       last.withState { state in
         state.filesRemoved()
-        state.endWithoutReaders()
+        if state.readers.isEmpty { state.supersede() }
       }
       return true
     }
@@ -178,15 +178,8 @@ extension Store {
     last.withState { state in
       state.storage.refuse(.purged)
       state.filesRemoved()
-      state.endWithoutReaders()
+      if state.readers.isEmpty { state.supersede() }
     }
     events.send(.generationChanged(key))
-  }
-}
-
-extension GenerationState {
-  /// Ends a replaced generation that nobody reads: its requests are of no use.
-  fileprivate mutating func endWithoutReaders() {
-    if readers.isEmpty { supersede() }
   }
 }

@@ -31,7 +31,7 @@ actor Store {
 
   /// The right to write to the entry.
   struct Writer {
-    let lock: WriterLock
+    let lock: EntryFile
     /// The size of the entry when its growth was last counted.
     var counted: DiskBudget.Before
     /// Whether the entry's parent directories are known to survive a power cut.
@@ -160,7 +160,7 @@ actor Store {
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     writer = Writer(lock: lock, counted: budget.begin(name))
-    if let failure = lock.failure,
+    if case .failure(let failure) = lock.locking,
       !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
     {
       warn(

@@ -50,7 +50,7 @@ struct RecordParsingTests {
     var random = SeededGenerator(seed: seed)
     for _ in 0..<500 {
       let written = record(&random)
-      let read = try EntryRecord.decode(written.encoded()).0
+      let read = try EntryRecord.decode(written.encoded())
       #expect(read == written, "seed \(seed)")
     }
   }
@@ -66,7 +66,7 @@ struct RecordParsingTests {
   @Test func `Headers are stored in order, and a name without a value is ignored`() throws {
     var record = try plain()
     record.headers = ["X-A", "1", "Vary", "Accept", "X-B"]
-    let read = try EntryRecord.decode(record.encoded()).0
+    let read = try EntryRecord.decode(record.encoded())
     #expect(read.storedHeaders.fields.map(\.name) == ["X-A", "Vary"])
     #expect(read.storedHeaders["Vary"] == "Accept")
   }
@@ -80,7 +80,7 @@ struct RecordParsingTests {
     let text = String(decoding: try plain().encoded(), as: UTF8.self)
     let other = text.replacing(old, with: new)
     #expect(other != text)
-    #expect(try EntryRecord.decode([UInt8](other.utf8)).0 == plain())
+    #expect(try EntryRecord.decode([UInt8](other.utf8)) == plain())
   }
 
   @Test(arguments: [
