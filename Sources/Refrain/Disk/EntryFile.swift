@@ -6,11 +6,11 @@ package import Foundation
 #endif
 
 /// An open file, which is unlocked and closed when its last user releases it: so a late call cannot
-/// reach another file that reuses the descriptor. It stays readable even after it is unlinked. Its calls
-/// block, unless noted otherwise.
+/// reach another file that reuses the descriptor. It stays readable even after it is unlinked. Its
+/// calls block, unless noted otherwise.
 ///
-/// The data of one generation is a sparse file, byte x of the resource at offset x, with a shared lock,
-/// so that other processes do not truncate bytes in use.
+/// The data of one generation is a sparse file, byte x of the resource at offset x, with a shared
+/// lock, so that other processes do not truncate bytes in use.
 package final class EntryFile: Sendable {
   let path: String
   package let descriptor: Int32
@@ -84,8 +84,8 @@ package final class EntryFile: Sendable {
   /// True if that is unknown. Another program may have truncated the file.
   package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// False if that is unknown, and of a file that has another name, such as a hard link. Does not wait
-  /// for the disk on a local file system.
+  /// False if that is unknown, and of a file that has another name, such as a hard link. Does not
+  /// wait for the disk on a local file system.
   var isUnlinked: Bool { (try? status())?.links == 0 }
 
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }

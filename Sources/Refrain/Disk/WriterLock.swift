@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The right to change one entry's files, held for the lifetime of a file that is locked. One writer at
-/// a time has it; the kernel releases it when the process ends.
+/// The right to change one entry's files, held for the lifetime of a file that is locked. One
+/// writer at a time has it; the kernel releases it when the process ends.
 ///
 /// Each entry has a byte of the file `locks`, at an offset derived from its name, which its writer
 /// locks by a descriptor of its own. The file stays empty (bytes beyond the end can be locked,
-/// fcntl(2)) and is never removed. One lock file per entry, made and removed each time, cost more than
-/// everything else: ext4 searches for an inode that was not freed in the last seconds, past all that
-/// were.
+/// fcntl(2)) and is never removed. One lock file per entry, made and removed each time, cost more
+/// than everything else: ext4 searches for an inode that was not freed in the last seconds, past
+/// all that were.
 ///
-/// If the file system cannot lock, nothing keeps other processes out. They never corrupt each other's
-/// bytes: every generation has file names of its own, and no part of a file is freed without a lock.
-/// But one may undo what another has stored.
+/// If the file system cannot lock, nothing keeps other processes out. They never corrupt each
+/// other's bytes: every generation has file names of its own, and no part of a file is freed
+/// without a lock. But one may undo what another has stored.
 enum WriterLock {
   static let fileName = "locks"
 

@@ -117,8 +117,8 @@ extension Store {
     guard !isShared, !isKeptByPin,
       (try? directory.loadRecord())?.record.freshness.noStore == true
     else { return }
-    // Not if another process holds the lock, and may be about to pin it. Bytes that stay are not used,
-    // and the next closing tries again.
+    // Not if another process holds the lock, and may be about to pin it. Bytes that stay are not
+    // used, and the next closing tries again.
     attempt { if try becomeWriter() { try removeFiles() } }
   }
 

@@ -2,8 +2,8 @@
 import Foundation
 
 /// Records what is stored, durably: data, then record, then the name. So the record on disk never
-/// claims bytes that are not in its file, even after a power cut. The next writer removes files that
-/// no record names.
+/// claims bytes that are not in its file, even after a power cut. The next writer removes files
+/// that no record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     try JournalFile(
@@ -42,7 +42,7 @@ extension Store {
         do {
           isDone = try writeDown(generation)
         } catch let error as DiskError where error.isMissing {
-          // Another program has removed the entry, perhaps with the locked file: it is stored again.
+          // Another program has removed the entry, perhaps with the locks: it is stored again.
           generation.withState { $0.storage.vanish() }
           endWriting()
           throw error
@@ -105,9 +105,9 @@ extension Store {
 
   // MARK: Removing files
 
-  /// Removes the entry's files, but the record and its marks if it `keepsRecord`, and subtracts their
-  /// size from the usage. What is being read of them stays counted, as reserved: no measurement sees
-  /// it any more.
+  /// Removes the entry's files, but the record and its marks if it `keepsRecord`, and subtracts
+  /// their size from the usage. What is being read of them stays counted, as reserved: no
+  /// measurement sees it any more.
   func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
     // Before and after: what grew until now is not taken for a part of what is freed.
     countGrowth(holding: try directory.bytesInUse())

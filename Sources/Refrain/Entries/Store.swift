@@ -24,8 +24,8 @@ actor Store {
   var writer: Writer?
   /// The generation that is being written, and its files; nil without a writer.
   var open: (generation: Generation, files: Files)?
-  /// Whether room was reserved for the entry's overhead besides its data.
-  private var hasOverhead = false
+  /// Bytes reserved for the entry's files besides its data.
+  private var overhead: Int64 = 0
   /// Bytes of removed files that somebody still reads.
   var held: Int64 = 0
 
@@ -91,15 +91,18 @@ actor Store {
   /// Returns the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
-    if !hasOverhead {
+    if overhead < DiskBudget.overhead {
       let length = generation.withState(\.length)
       guard await evictor.reserve(DiskBudget.overhead, for: name, length: length) else {
         generation.refuse(.noRoom, for: .milliseconds(500))
         return nil
       }
       // Another fetch may have been faster.
-      if hasOverhead { budget.settle(DiskBudget.overhead, actual: 0, for: name) }
-      hasOverhead = true
+      if overhead >= DiskBudget.overhead {
+        budget.settle(DiskBudget.overhead, actual: 0, for: name)
+      } else {
+        overhead += DiskBudget.overhead
+      }
     }
     for isLast in [false, true] {
       do {
@@ -159,7 +162,10 @@ actor Store {
   /// Returns whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    writer = Writer(lock: lock, counted: budget.begin(name))
+    // The copy of a record that is replaced.
+    let copy: Int64 = overhead == 0 ? 8192 : 0
+    writer = Writer(lock: lock, counted: budget.begin(name, reserving: copy))
+    overhead += copy
     if case .failure(let failure) = lock.locking,
       !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
     {
@@ -226,21 +232,18 @@ actor Store {
   /// Ends the right to write, and settles the size of the files; `isClosed`: of removed ones, too.
   func endWriting(isClosed: Bool = false) {
     let released = isClosed ? held : 0
-    if hasOverhead || writer != nil || released > 0 {
-      let overhead = hasOverhead ? DiskBudget.overhead : 0
+    if overhead + released > 0 {
       budget.conclude(name, reserved: overhead + released, since: writer?.counted)
-      held -= released
-      hasOverhead = false
     }
-    (writer, open) = (nil, nil)
+    (writer, open, overhead, held) = (nil, nil, 0, held - released)
   }
 
   // MARK: Reporting
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure. That of a read-only directory
-  /// is reported where something is to be stored.
+  /// Runs work that keeps the files up to date, and reports its failure. That of a read-only
+  /// directory is reported where something is to be stored.
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {

@@ -14,8 +14,8 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct WarningTextTests {
   private enum Damage: CaseIterable, Sendable {
-    /// The record cannot be parsed, or cannot be read; the data file is shorter than the record says,
-    /// or cannot be written to.
+    /// The record cannot be parsed, or cannot be read; the data file is shorter than the record
+    /// says, or cannot be written to.
     case broken, unreadable, short, unwritable
   }
 
