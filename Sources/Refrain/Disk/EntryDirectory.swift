@@ -177,9 +177,6 @@ extension EntryDirectory {
 
   private var pinPath: String { "\(path)/\(Self.pinName)" }
 
-  /// The longest time in which an eviction that has found no mark removes the record.
-  private static let evictionStart: useconds_t = 50_000
-
   /// Marks the entry, durably; false if there is none, or it is being evicted.
   func pin() throws(DiskError) -> Bool {
     guard try disk.status(of: recordPath) != nil else { return false }
@@ -188,8 +185,8 @@ extension EntryDirectory {
       let lock = try WriterLock.acquire(self)
       defer { withExtendedLifetime(lock) {} }
       if try !isPinned { try disk.makeFile(pinPath) }
-      // The entry is being written, or evicted; eviction removes the record first.
-      if lock == nil { usleep(Self.evictionStart) }
+      // The entry is being written; or it is being evicted, and its record goes within this time.
+      if lock == nil { usleep(50_000) }
       // The first record of an entry does not survive a power cut by itself.
       try disk.syncFile(recordPath)
       try disk.syncDirectory(path)

@@ -14,7 +14,7 @@ package import Foundation
 package final class EntryFile: Sendable {
   let path: String
   package let descriptor: Int32
-  let disk: any Disk
+  private let disk: any Disk
   private let lock: LockKind?
   /// Whether the lock is held; the error, if the file system cannot lock.
   let locking: Result<Bool, DiskError>

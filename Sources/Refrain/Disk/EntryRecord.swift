@@ -50,7 +50,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   /// Reads a record, and checks everything that can be checked without the other files.
   static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> EntryRecord {
     guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
-      record.version == EntryRecord.version,
+      record.version == EntryRecord.version, record.length ?? 0 >= 0,
       record.spans.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= record.length ?? .max }),
       (0..<epochLimit).contains(record.epoch),
       isPlainName(record.file), isPlainName(record.generation)
@@ -147,9 +147,6 @@ extension EntryDirectory {
   }
 
   // MARK: The record
-
-  /// The URL of the stored resource, else the directory's path, for events and errors.
-  var resourceName: String { writtenRecord?.url ?? path }
 
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
   var writtenRecord: EntryRecord? {

@@ -102,8 +102,6 @@ final class JournalFile: Sendable {
     try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
   }
 
-  var path: String { file.path }
-
   /// Reserves records, and returns the number of the first.
   func reserve(_ count: Int) -> Int { reserved.add(count, ordering: .relaxed).oldValue }
 

@@ -90,15 +90,13 @@ final class Entry: Sendable {
   /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
   /// entry from closing, which syncs it as well.
   func syncSoon(_ generation: Generation, after delay: Duration) {
-    Task(executorPreference: IOThreads.background) {
-      var delay: Duration? = delay
-      while let pause = delay {
-        // Nothing cancels this task, so `sleep` cannot throw.
-        try? await Task.sleep(for: pause)
-        guard self.beginTask() else { return }
-        delay = await self.storage.sync(generation)
-        self.endTask()
-      }
+    Task(executorPreference: IOThreads.background) { [self] in
+      // Nothing cancels this task, so `sleep` cannot throw.
+      try? await Task.sleep(for: delay)
+      guard beginTask() else { return }
+      let next = await storage.sync(generation)
+      if let next { syncSoon(generation, after: next) }
+      endTask()
     }
   }
 

@@ -12,7 +12,12 @@ extension Store {
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
-      if !generation.withState(\.storage.replaced.isEmpty) { removeLeftOver() }
+      let replacesNothing = generation.withState(\.storage.replaced.isEmpty)
+      if !isShared, !replacesNothing, let record = directory.writtenRecord, !mayUse(record) {
+        // It may not be stored: a process that ended suddenly left it. Not if another process holds
+        // the lock, and may be about to pin it: the next closing tries again.
+        attempt { if try becomeWriter() { try removeFiles() } }
+      }
     }
     // Cancelled readers that were not released keep the generation, but not its file open.
     generation.withState { state in
@@ -21,7 +26,6 @@ extension Store {
     }
     // The disk's clock set the times of written files.
     if open != nil { budget.touch(name) }
-    open = nil
     let policy = generation.entry.withPolicy { $0 }
     if policy.keep != policy.marked {
       attempt {
@@ -110,16 +114,6 @@ extension Store {
 
   private func isUnwanted(_ generation: Generation) -> Bool {
     generation.withState { $0.freshness?.noStore == true } && !isKeptByPin
-  }
-
-  /// Removes an unpinned response that may not be stored: a process that ended suddenly left it.
-  private func removeLeftOver() {
-    guard !isShared, !isKeptByPin,
-      (try? directory.loadRecord())?.record.freshness.noStore == true
-    else { return }
-    // Not if another process holds the lock, and may be about to pin it. Bytes that stay are not
-    // used, and the next closing tries again.
-    attempt { if try becomeWriter() { try removeFiles() } }
   }
 
   private nonisolated var isKeptByPin: Bool {

@@ -272,7 +272,7 @@ struct HostileDirectoryTests {
       let mutated = Self.mutate(sidecar, &random)
       if let read = try? EntryRecord.decode(mutated) {
         let spans = RangeSet(read.spans)
-        #expect((spans.ranges.first?.lowerBound ?? 0) >= 0)
+        #expect((spans.ranges.first?.lowerBound ?? 0) >= 0 && read.length ?? 0 >= 0)
         #expect((spans.ranges.last?.upperBound ?? 0) <= read.length ?? .max)
         #expect(EntryRecord.isPlainName(read.file) && EntryRecord.isPlainName(read.generation))
         _ = read.freshness.isFresh(at: Date())

@@ -104,7 +104,7 @@ struct UsageOrderTests {
       let run = try #require(commit?.journal)
       let (number, span) = (run.numbers.next, run.span)
       #expect(span == 0..<start + 100)
-      var bytes = try #require(try disk.contents(of: journal.path))
+      var bytes = try #require(try disk.contents(of: "\(path)/journal"))
       let offset = SpanJournal.headerSize + number * SpanJournal.recordSize
       bytes += [UInt8](repeating: 0, count: max(0, offset + SpanJournal.recordSize - bytes.count))
       let record = SpanJournal.record(span)
