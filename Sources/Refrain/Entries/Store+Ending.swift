@@ -86,15 +86,15 @@ extension Store {
     let isUnwanted = (isLast || isForbidden) && isUnwanted(generation)
     // A document that has become a part of another group: all that it names belongs to that group by
     // its record. Other resources by themselves are not worth a look.
-    let mayHaveMoved = known.freshness.pace != nil
-    guard isStale || isUnwanted || mayHaveMoved else { return }
-    guard attempt({ try becomeWriter() }) == true,
+    let group = generation.entry.group
+    let hasMoved =
+      known.freshness.pace != nil && group != nil && directory.writtenRecord?.group != group
+    guard isStale || isUnwanted || hasMoved, attempt({ try becomeWriter() }) == true,
       let old = directory.writtenRecord, old.generation == id
     else { return }
     generation.entry.withPolicy { $0.adopt(old) }
-    guard isStale || isUnwanted || old.group != generation.entry.group else { return }
     attempt {
-      if isUnwanted { return try directory.removeFiles() }
+      if isUnwanted { return try removeFiles() }
       if removes { return try directory.disk.remove(directory.recordPath) }
       // The journals still add to its spans.
       let files = Files(id: old.generation, fileName: old.file, epoch: old.epoch)

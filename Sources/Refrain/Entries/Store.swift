@@ -151,6 +151,7 @@ actor Store {
       generation.withState { $0.storage.refuse(problem) }
       return nil
     case (.start, _), (.resume, nil):
+      open = nil
       // Not beside the data of an earlier generation: there may be no room for both.
       if try !directory.create() { try removeFiles(keepsRecord: true) }
       // The bytes stored of this generation are gone, with the directory.
