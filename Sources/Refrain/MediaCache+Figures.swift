@@ -142,12 +142,11 @@ extension MediaCache {
         guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
           return .fails("\(budget.entriesPath) is missing.")
         }
-        let descriptor = try disk.open(path, .create)
-        defer { disk.close(descriptor) }
+        let file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
         // First: nothing is left if the process ends during the trial.
         try disk.remove(path)
-        try disk.write([UInt8](repeating: 0x5A, count: 512), to: descriptor, at: 0)
-        try disk.sync(descriptor)
+        try file.write([UInt8](repeating: 0x5A, count: 512), at: 0)
+        try file.sync()
         return .works
       } catch {
         return error.isNoSpace ? .full : .fails("\(error).")

@@ -78,8 +78,8 @@ extension MediaCache {
         key: key, resource: resource, starter: starter, evictor: evictor, events: events,
         table: table)
     }
-    // It may have been open for long. Looking for its file's name may wait for the disk.
-    if entry.current?.withState({ $0.file != nil }) == true {
+    // It may have been open for long.
+    if entry.current?.isRemoved == true {
       await withTaskExecutorPreference(IOThreads.shared) {
         await entry.storage.noticeRemoval(of: entry)
       }

@@ -80,7 +80,7 @@ extension CacheProxy {
     /// each of several nodes its own.
     public var nodeName = "refrain"
 
-    /// The most connections at a time; a further one receives 503. Nil: two sevenths of the limit
+    /// The most connections at a time; a further one receives 503. Nil: a quarter of the limit
     /// of open files (getrlimit(2)), at most 100,000. A greater value than that limit permits is
     /// reduced.
     public var maximumConnections: Int?

@@ -95,7 +95,7 @@ public final class CacheProxy: Sendable {
     Task {
       while (try? await Task.sleep(for: Listener.pace)) != nil {
         await listener.examineIfSuspended()
-        await IOThreads.background.run { [service] in service.hits.releaseUnused() }
+        service.hits.releaseUnused()
       }
     }
   }

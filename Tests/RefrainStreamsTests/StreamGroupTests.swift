@@ -55,7 +55,7 @@ struct StreamGroupTests {
     for stream in [nil, Self.root] {
       record.group = stream
       let bytes = try record.encoded()
-      #expect(try EntryRecord.decode(bytes).0 == record)
+      #expect(try EntryRecord.decode(bytes) == record)
       #expect(String(decoding: bytes, as: UTF8.self).contains("\"group\"") == (stream != nil))
     }
   }

@@ -131,58 +131,29 @@ protocol Disk: Sendable {
 }
 
 extension Disk {
-  func write(
-    _ bytes: some ContiguousBytes, to descriptor: Int32, at offset: Int64
-  ) throws(DiskError) {
-    // `withUnsafeBytes` loses the type of a thrown error.
-    let result = bytes.withUnsafeBytes { buffer in
-      Result { () throws(DiskError) in try write(buffer, to: descriptor, at: offset) }
-    }
-    try result.get()
-  }
-
   /// Returns the contents of a small file, cut at `limit`; nil if it is missing. Throws EINVAL for
   /// anything but an ordinary file.
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
-    let descriptor: Int32
     do throws(DiskError) {
-      descriptor = try open(path, .read)
+      let file = try EntryFile(path: path, mode: .read, lock: nil, disk: self)
+      return try file.beginning(Int(min(file.status().size, Int64(limit))))
     } catch {
       if error.isMissing { return nil }
       throw error
     }
-    defer { close(descriptor) }
-    let found = try status(of: descriptor)
-    guard found.kind == .file else {
-      throw DiskError(operation: "open", path: path, code: EINVAL)
-    }
-    return try read(Int(min(found.size, Int64(limit))), of: descriptor)
-  }
-
-  /// Returns the first `count` bytes of a file; fewer if it is shorter.
-  func read(_ count: Int, of descriptor: Int32) throws(DiskError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let result = bytes.withUnsafeMutableBytes { buffer in
-      Result { () throws(DiskError) in try read(descriptor, into: buffer, at: 0) }
-    }
-    bytes.removeLast(count - (try result.get()))
-    return bytes
   }
 
   /// Makes or empties a file, and writes it. With `syncs`, the bytes survive a power cut on return.
   func makeFile(
     _ path: String, with bytes: [UInt8] = [], syncs: Bool = false
   ) throws(DiskError) {
-    let descriptor = try open(path, .create)
-    defer { close(descriptor) }
-    if !bytes.isEmpty { try write(bytes, to: descriptor, at: 0) }
-    if syncs { try sync(descriptor) }
+    let file = try EntryFile(path: path, mode: .create, lock: nil, disk: self)
+    if !bytes.isEmpty { try file.write(bytes, at: 0) }
+    if syncs { try file.sync() }
   }
 
   func syncFile(_ path: String) throws(DiskError) {
-    let descriptor = try open(path, .read)
-    defer { close(descriptor) }
-    try sync(descriptor)
+    try EntryFile(path: path, mode: .read, lock: nil, disk: self).sync()
   }
 
   /// Makes a directory and its missing parents, again if an empty one is removed meanwhile.
@@ -204,32 +175,23 @@ extension Disk {
 
   /// Opens a file, made if it is missing, and locks it against other processes and threads. Polls;
   /// nil if the file stays locked for too long, or cannot be locked.
-  func openLocked(_ path: String, within patience: Duration) -> Int32? {
+  func openLocked(_ path: String, within patience: Duration) -> EntryFile? {
     let start = ContinuousClock.now
     var pause: UInt32 = 20
-    while let descriptor = try? open(path, .lock) {
-      do throws(DiskError) {
-        // The directory may have been removed and made again in the meantime.
-        if try lock(descriptor, .exclusive),
-          try status(of: path)?.identity == status(of: descriptor).identity
-        {
-          return descriptor
-        }
-      } catch {
-        closeLocked(descriptor)
-        return nil
+    while let file = try? EntryFile(path: path, mode: .lock, lock: .exclusive, disk: self),
+      case .success(let isLocked) = file.locking
+    {
+      // The directory may have been removed and made again in the meantime.
+      if isLocked, let found = try? status(of: path),
+        found.identity == (try? file.status().identity)
+      {
+        return file
       }
-      closeLocked(descriptor)
       guard ContinuousClock.now - start < patience else { return nil }
       usleep(pause)
       pause = min(pause * 2, 2000)
     }
     return nil
-  }
-
-  func closeLocked(_ descriptor: Int32) {
-    unlock(descriptor, .exclusive)
-    close(descriptor)
   }
 }
 

@@ -7,8 +7,6 @@ struct EntryDirectory: Sendable {
   let path: String
   let disk: any Disk
   let bootIdentity: String
-  /// Shared by all entries of a store.
-  let locks: WriterLocks
 
   var recordPath: String { "\(path)/\(EntryRecord.fileName)" }
 
@@ -17,16 +15,15 @@ struct EntryDirectory: Sendable {
   /// The directory of all entries whose names end in the same two digits.
   var shardPath: String { path.parentPath }
 
+  /// The file of all locks of writers (`WriterLock`), in the cache directory.
+  var lockPath: String { "\(shardPath.parentPath.parentPath)/\(WriterLock.fileName)" }
+
   // MARK: Directories
 
   /// Returns whether the directory was missing, provided that the caller holds the lock.
   func create() throws(DiskError) -> Bool {
     let isNew = try disk.status(of: path) == nil
-    let entries = shardPath.parentPath
-    let isRemade = try disk.status(of: entries) == nil
     try disk.makeDirectories(path)
-    // Another program has removed the cache directory. A failure was reported when it was opened.
-    if isRemade { try? disk.setStoredMediaAttributes(entries) }
     return isNew
   }
 
@@ -50,8 +47,6 @@ struct EntryDirectory: Sendable {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
     let age = keepsAge ? try disk.status(of: recordPath)?.changed : nil
-    // Such a file would be in the way of every later record.
-    if let kind = try disk.status(of: temporary)?.kind, kind != .file { try remove(temporary) }
     try disk.makeFile(temporary, with: bytes, syncs: durably)
     if let age { try disk.setChangeTime(of: temporary, to: age) }
     if try disk.status(of: recordPath)?.kind == .directory { try remove(recordPath) }
@@ -59,13 +54,11 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  func removeFiles(where isUnwanted: (String) -> Bool) throws(DiskError) {
-    for name in try disk.names(in: path) where isUnwanted(name) { try remove("\(path)/\(name)") }
-  }
-
-  func removeJournals(of generation: String, before epoch: Int) throws(DiskError) {
-    try removeFiles { name in
-      SpanJournal.epoch(of: name, generation: generation).map { $0 < epoch } ?? false
+  /// Removes all files but the record, its marks and those named.
+  func removeOthers(than names: Set<String>) throws(DiskError) {
+    for name in try disk.names(in: path)
+    where name != EntryRecord.fileName && !Self.isMark(name) && !names.contains(name) {
+      try remove("\(path)/\(name)")
     }
   }
 
@@ -98,16 +91,13 @@ struct EntryDirectory: Sendable {
   func removeUnused() throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
-      record = try EntryRecord.decode(readRecord()).0
+      record = try reading { try disk.contents(of: recordPath).map(EntryRecord.decode) }
     } catch {
-      switch error {
-      case .newer, .unreadable: throw error
       // No process can have opened an entry without a readable record.
-      case .empty, .broken: break
-      }
+      if case .unreadable = error { throw error }
     }
-    let descriptor = try record.flatMap { try lockedDataFile($0) }
-    defer { if let descriptor { disk.closeLocked(descriptor) } }
+    let file = try record.flatMap { try lockedDataFile($0) }
+    defer { withExtendedLifetime(file) {} }
     try removeFiles()
     return record.map { CacheKey(rawValue: $0.key) }
   }
@@ -120,10 +110,9 @@ struct EntryDirectory: Sendable {
   func shorten(by bytes: Int64) throws -> CacheKey? {
     let contents = try loadRecord()
     var spans = contents.spans
-    guard let descriptor = try lockedDataFile(contents.record) else { return try removeUnused() }
-    defer { disk.closeLocked(descriptor) }
+    guard let file = try lockedDataFile(contents.record) else { return try removeUnused() }
     // The record is about to include spans that only a journal held.
-    try disk.sync(descriptor)
+    try file.sync()
     var cut = spans.ranges.last?.upperBound ?? 0
     var dropped: Int64 = 0
     for range in spans.ranges.reversed() where dropped < bytes {
@@ -133,10 +122,10 @@ struct EntryDirectory: Sendable {
       dropped += range.upperBound - max(cut, range.lowerBound)
     }
     spans.remove(contentsOf: cut..<Int64.max)
-    let size = try disk.status(of: descriptor).size
+    let size = try file.status().size
     try replace(contents, claiming: spans)
     do throws(DiskError) {
-      try disk.truncate(descriptor, to: min(cut, size))
+      try file.truncate(to: min(cut, size))
     } catch {
       try removeFiles()
     }
@@ -146,45 +135,36 @@ struct EntryDirectory: Sendable {
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
   func replace(_ contents: Contents, claiming spans: RangeSet<Int64>) throws {
     var record = contents.record
-    record.spans = SpanList.encode(spans)
+    record.spans = Array(spans.ranges)
     // The existing journals do not count any more.
     record.epoch = contents.lastEpoch + 1
     try write(record, durably: true, keepsAge: true)
-    try removeFiles { $0 != EntryRecord.fileName && $0 != record.file && !Self.isMark($0) }
+    try removeOthers(than: [record.file])
   }
 
   /// Returns the size of the files that are being read: it is freed when their last reader ends.
-  func bytesInUse(where isIncluded: (String) -> Bool) throws(DiskError) -> Int64 {
+  func bytesInUse() throws(DiskError) -> Int64 {
     var sum: Int64 = 0
-    for (name, status) in try files()?.statuses ?? [] where isIncluded(name) {
+    for (name, status) in try files()?.statuses ?? [] {
       let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
       guard isData, status.kind == .file, status.allocated > 0 else { continue }
-      let descriptor = try disk.open("\(path)/\(name)", .read)
-      defer { disk.close(descriptor) }
+      let file = try EntryFile(path: "\(path)/\(name)", mode: .read, lock: nil, disk: disk)
       // If the file system cannot lock, readers cannot be detected.
-      if (try? disk.isLocked(descriptor, against: .exclusive)) == true {
-        sum += status.allocated
-      }
+      if (try? file.isLocked(against: .exclusive)) == true { sum += status.allocated }
     }
     return sum
   }
 
   /// Returns the data file, locked against every reader; nil if it is missing or the file system
   /// cannot lock: then only the whole entry can be removed.
-  private func lockedDataFile(_ record: EntryRecord) throws -> Int32? {
-    let dataPath = "\(path)/\(record.file)"
-    guard try disk.status(of: dataPath) != nil else { return nil }
-    let descriptor = try disk.open(dataPath, .readWrite)
-    do throws(DiskError) {
-      if try disk.lock(descriptor, .exclusive) { return descriptor }
-    } catch {
-      // The file system cannot lock. Other readers keep a removed file, but would reach the end of
-      // a truncated one.
-      disk.close(descriptor)
-      return nil
-    }
-    disk.close(descriptor)
-    throw InUse()
+  private func lockedDataFile(_ record: EntryRecord) throws -> EntryFile? {
+    let data = "\(path)/\(record.file)"
+    guard try disk.status(of: data)?.kind == .file else { return nil }
+    let file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
+    guard file.isLocked else { throw InUse() }
+    // Other readers keep a removed file, but would reach the end of a truncated one.
+    if case .failure = file.locking { return nil }
+    return file
   }
 }
 
@@ -197,20 +177,16 @@ extension EntryDirectory {
 
   private var pinPath: String { "\(path)/\(Self.pinName)" }
 
-  /// The longest time in which an eviction that has found no mark removes the record.
-  private static let evictionStart: useconds_t = 50_000
-
-  /// Marks the entry, durably; false if there is none, or it is being evicted. `isLocked`: the
-  /// caller holds the entry's lock.
-  func pin(isLocked: Bool = false) throws(DiskError) -> Bool {
+  /// Marks the entry, durably; false if there is none, or it is being evicted.
+  func pin() throws(DiskError) -> Bool {
     guard try disk.status(of: recordPath) != nil else { return false }
     do throws(DiskError) {
       // With the lock, no eviction is between looking for the mark and removing the record.
-      let lock = isLocked ? nil : try WriterLock.acquire(self)
+      let lock = try WriterLock.acquire(self)
       defer { withExtendedLifetime(lock) {} }
       if try !isPinned { try disk.makeFile(pinPath) }
-      // Another process writes the entry, or evicts it; eviction removes the record first.
-      if lock == nil, !isLocked { usleep(Self.evictionStart) }
+      // The entry is being written; or it is being evicted, and its record goes within this time.
+      if lock == nil { usleep(50_000) }
       // The first record of an entry does not survive a power cut by itself.
       try disk.syncFile(recordPath)
       try disk.syncDirectory(path)

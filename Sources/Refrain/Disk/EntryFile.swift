@@ -5,67 +5,58 @@ package import Foundation
   import Darwin
 #endif
 
-/// An open file, which is closed when its last user releases it: so a late call cannot reach another
-/// file that reuses the descriptor. Its calls block.
-final class OpenFile: Sendable {
-  let path: String
-  let descriptor: Int32
-  let disk: any Disk
-
-  init(_ path: String, _ mode: OpenMode, disk: any Disk) throws(DiskError) {
-    (self.path, self.disk) = (path, disk)
-    descriptor = try disk.open(path, mode)
-  }
-
-  deinit { disk.close(descriptor) }
-
-  func write(_ bytes: some ContiguousBytes, at offset: Int64) throws(DiskError) {
-    try disk.write(bytes, to: descriptor, at: offset)
-  }
-
-  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
-}
-
-/// The data of one generation: a sparse file, byte x of the resource at offset x. It stays readable
-/// while this object exists, even after it is unlinked.
+/// An open file, which is unlocked and closed when its last user releases it: so a late call cannot
+/// reach another file that reuses the descriptor. It stays readable even after it is unlinked. Its
+/// calls block, unless noted otherwise.
 ///
-/// Holds a shared lock of the file during its lifetime, so that other processes do not truncate
-/// bytes in use. Its calls block, unless noted otherwise.
+/// The data of one generation is a sparse file, byte x of the resource at offset x, with a shared
+/// lock, so that other processes do not truncate bytes in use.
 package final class EntryFile: Sendable {
-  private let file: OpenFile
-  /// Whether the shared lock is held, or the file system cannot lock; false while another process
-  /// shortens the file.
-  let isLocked: Bool
+  let path: String
+  package let descriptor: Int32
+  private let disk: any Disk
+  private let lock: LockKind?
+  /// Whether the lock is held; the error, if the file system cannot lock.
+  let locking: Result<Bool, DiskError>
 
-  init(path: String, mode: OpenMode, disk: any Disk) throws(DiskError) {
-    file = try OpenFile(path, mode, disk: disk)
-    guard try file.status().kind == .file else {
+  init(
+    path: String, mode: OpenMode, lock: LockKind? = .shared, disk: any Disk
+  ) throws(DiskError) {
+    (self.path, self.lock, self.disk) = (path, lock, disk)
+    let descriptor = try disk.open(path, mode)
+    self.descriptor = descriptor
+    locking = Result { () throws(DiskError) in
+      try lock.map { kind throws(DiskError) in try disk.lock(descriptor, kind) } ?? true
+    }
+    guard try status().kind == .file else {
       throw DiskError(operation: "open", path: path, code: EINVAL)
     }
-    do throws(DiskError) {
-      isLocked = try disk.lock(file.descriptor, .shared)
-    } catch {
-      // No process shortens a file that it cannot lock.
-      isLocked = true
-    }
   }
 
-  deinit { disk.unlock(descriptor, .shared) }
-
-  var path: String { file.path }
-  package var descriptor: Int32 { file.descriptor }
-  private var disk: any Disk { file.disk }
-
-  func write(_ bytes: Data, at offset: Int64) throws(DiskError) {
-    try file.write(bytes, at: offset)
+  deinit {
+    if let lock { disk.unlock(descriptor, lock) }
+    disk.close(descriptor)
   }
 
-  /// Nil if the bytes are not there or cannot be read, which their next reader reports.
-  func beginning(_ count: Int64) -> Data? {
-    guard let bytes = try? disk.read(Int(count), of: descriptor), bytes.count == count else {
-      return nil
+  /// False while another process shortens the file, which none does that it cannot lock.
+  var isLocked: Bool { (try? locking.get()) ?? true }
+
+  func write(_ bytes: some ContiguousBytes, at offset: Int64) throws(DiskError) {
+    // `withUnsafeBytes` loses the type of a thrown error.
+    let result = bytes.withUnsafeBytes { buffer in
+      Result { () throws(DiskError) in try disk.write(buffer, to: descriptor, at: offset) }
     }
-    return Data(bytes)
+    try result.get()
+  }
+
+  /// Returns the first `count` bytes; fewer if the file is shorter.
+  func beginning(_ count: Int) throws(DiskError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    let result = bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(DiskError) in try disk.read(descriptor, into: buffer, at: 0) }
+    }
+    bytes.removeLast(count - (try result.get()))
+    return bytes
   }
 
   /// Reads fewer bytes than the buffer holds only at the end of the file; nil if reading fails.
@@ -79,21 +70,23 @@ package final class EntryFile: Sendable {
     disk.readWithoutWaiting(descriptor, into: buffer, at: offset)
   }
 
+  /// Whether another user of the file has a conflicting lock.
+  func isLocked(against kind: LockKind) throws(DiskError) -> Bool {
+    try disk.isLocked(descriptor, against: kind)
+  }
+
+  func truncate(to size: Int64) throws(DiskError) { try disk.truncate(descriptor, to: size) }
+
   func sync() throws(DiskError) { try disk.sync(descriptor) }
 
-  func status() throws(DiskError) -> FileStatus { try file.status() }
+  func status() throws(DiskError) -> FileStatus { try disk.status(of: descriptor) }
 
   /// True if that is unknown. Another program may have truncated the file.
   package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// False if that is unknown. Does not wait for the disk on a local file system.
+  /// False if that is unknown, and of a file that has another name, such as a hard link. Does not
+  /// wait for the disk on a local file system.
   var isUnlinked: Bool { (try? status())?.links == 0 }
-
-  /// False if that is unknown. Unlike `isUnlinked`, also true of a file that has another name: a
-  /// hard link, or one that an NFS server gave it.
-  var hasLostName: Bool {
-    do throws(DiskError) { return try disk.status(of: path) == nil } catch { return false }
-  }
 
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }

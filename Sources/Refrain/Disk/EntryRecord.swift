@@ -21,25 +21,24 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var supportsRanges: Bool
   var validator: Validator
   var freshness: Freshness
-  /// The response's other fields, name and value in turn. Absent in older records.
-  var headers: [String]?
+  /// The response's other fields, name and value in turn.
+  var headers: [String] = []
   /// The request's values of the fields in Vary.
   var variant: String?
   /// Whether a shared cache may use it.
-  var isSharable: Bool?
+  var isSharable = false
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
   /// The key of the first resource of its group (`ResourcePolicy.Group`); nil if none is known.
   var group: String?
-  /// The spans whose bytes were synced before this was written (`SpanList`).
-  var spans: [Int64]
+  /// The spans whose bytes were synced before this was written.
+  var spans: [ByteRange]
   /// Increases with every replacement. Journals with this number or a higher one add to `spans`.
   var epoch: Int
 
   var storedHeaders: HeaderFields {
-    let texts = headers ?? []
-    return HeaderFields(
-      stride(from: 0, to: texts.count - 1, by: 2).map { (texts[$0], texts[$0 + 1]) })
+    HeaderFields(
+      stride(from: 0, to: headers.count - 1, by: 2).map { (headers[$0], headers[$0 + 1]) })
   }
 
   func encoded() throws -> [UInt8] {
@@ -49,22 +48,14 @@ struct EntryRecord: Codable, Sendable, Hashable {
   }
 
   /// Reads a record, and checks everything that can be checked without the other files.
-  static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> (
-    EntryRecord, RangeSet<Int64>
-  ) {
-    struct Version: Decodable { var version: Int }
-    let data = Data(bytes)
-    let record = try? JSONDecoder().decode(EntryRecord.self, from: data)
-    // A later version may have other members.
-    let version = record?.version ?? (try? JSONDecoder().decode(Version.self, from: data))?.version
-    if let version, version > EntryRecord.version { throw .newer(version) }
-    guard let record, record.version == EntryRecord.version,
-      let spans = SpanList.decode(record.spans),
-      (spans.ranges.last?.upperBound ?? 0) <= record.length ?? .max,
+  static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> EntryRecord {
+    guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
+      record.version == EntryRecord.version, record.length ?? 0 >= 0,
+      record.spans.allSatisfy({ $0.lowerBound >= 0 && $0.upperBound <= record.length ?? .max }),
       (0..<epochLimit).contains(record.epoch),
       isPlainName(record.file), isPlainName(record.generation)
     else { throw .broken("its record is damaged") }
-    return (record, spans)
+    return record
   }
 
   /// Whether `name` is only a file name in the entry's own directory.
@@ -108,7 +99,6 @@ extension EntryDirectory {
     var data: FileStatus?
     /// Nil if it was not opened.
     var file: EntryFile?
-    var isReadOnly = false
     /// A defect that was repaired, as a sentence.
     var warning: String?
 
@@ -122,8 +112,6 @@ extension EntryDirectory {
 
   enum Problem: Error, CustomStringConvertible {
     case empty
-    /// A later version wrote the entry, which must not be changed.
-    case newer(Int)
     /// The entry is unusable; its files may be replaced.
     case broken(String)
     /// The disk failed, which says nothing about the entry: it must not be changed.
@@ -132,7 +120,6 @@ extension EntryDirectory {
     var description: String {
       switch self {
       case .empty: "it has no record"
-      case .newer(let version): "a later version (\(version)) wrote it"
       case .broken(let why): why
       case .unreadable(let failure): "it cannot be read now (\(failure))"
       }
@@ -140,7 +127,7 @@ extension EntryDirectory {
 
     func warning(of entry: String) -> String? {
       switch self {
-      case .empty, .newer: nil
+      case .empty: nil
       case .broken, .unreadable: "The entry \(entry) is ignored: \(self)."
       }
     }
@@ -161,40 +148,16 @@ extension EntryDirectory {
 
   // MARK: The record
 
-  /// The URL of the stored resource, else the directory's path, for events and errors.
-  var resourceName: String { writtenRecord?.url ?? path }
-
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
-  var writtenRecord: EntryRecord? { try? EntryRecord.decode(readRecord()).0 }
-
-  /// - Throws: `Problem.empty` if there is none.
-  func readRecord() throws(Problem) -> [UInt8] {
-    do throws(DiskError) {
-      if let bytes = try disk.contents(of: recordPath) { return bytes }
-    } catch {
-      guard error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its record cannot be read (\(error))")
-    }
-    throw .empty
-  }
-
-  private func isCurrent(_ bytes: [UInt8]) throws(Problem) -> Bool {
-    do throws(Problem) { return try readRecord() == bytes } catch {
-      if case .empty = error { return false }
-      throw error
-    }
-  }
-
-  /// Returns what the disk returns; a failure says nothing about the entry.
-  func reading<Value>(_ read: () throws(DiskError) -> Value) throws(Problem) -> Value {
-    do throws(DiskError) { return try read() } catch { throw .unreadable(error) }
+  var writtenRecord: EntryRecord? {
+    (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0) }
   }
 
   // MARK: The record and the files
 
   /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
-  func load() throws(Problem) -> Contents {
-    var contents = try read(opensFile: true)
+  func load(_ mode: OpenMode = .read) throws(Problem) -> Contents {
+    var contents = try reading { try read(opening: mode) }
     let held = contents.spansInFile
     if held != contents.spans {
       contents.warning =
@@ -207,7 +170,19 @@ extension EntryDirectory {
   }
 
   /// Reads an entry without opening its data file: for listing and checking thousands of them.
-  func loadRecord() throws(Problem) -> Contents { try read(opensFile: false) }
+  func loadRecord() throws(Problem) -> Contents { try reading { try read(opening: nil) } }
+
+  /// Throws what the failure of `read` says about the entry.
+  func reading<Value>(_ read: () throws -> Value) throws(Problem) -> Value {
+    do { return try read() } catch {
+      switch error {
+      case let problem as Problem: throw problem
+      case let failure as DiskError where !failure.isMissing && !failure.isObstacle:
+        throw .unreadable(failure)
+      default: throw .broken("a file of it is missing or unreadable (\(error))")
+      }
+    }
+  }
 
   /// Lists the files, then reads the record, then what belongs to it: again if another process
   /// replaces the record or the data file meanwhile, or is shortening the file, which takes as long
@@ -215,52 +190,33 @@ extension EntryDirectory {
   ///
   /// The order matters: a journal is removed only after a record that claims its spans was written.
   /// So if no journal was listed, the record that is read afterwards claims everything.
-  private func read(opensFile: Bool) throws(Problem) -> Contents {
+  private func read(opening mode: OpenMode?) throws -> Contents {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
-      let listed = try reading { () throws(DiskError) in try self.files() }
-      guard let files = listed else { throw .empty }
-      let bytes = try readRecord()
-      let (record, spans) = try EntryRecord.decode(bytes)
+      guard let files = try files(), let bytes = try disk.contents(of: recordPath) else {
+        throw Problem.empty
+      }
+      let record = try EntryRecord.decode(bytes)
+      let spans = RangeSet(record.spans)
       var contents = Contents(
         files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
-      do throws(Problem) {
+      do {
         let hasJournal = readJournals(&contents)
-        if opensFile {
-          let file = try openFile(of: &contents)
-          contents.data = try reading { () throws(DiskError) in try file.status() }
+        let data = "\(path)/\(record.file)"
+        if let mode {
+          let file = try EntryFile(path: data, mode: mode, disk: disk)
+          (contents.file, contents.data) = (file, try file.status())
           guard file.isLocked else { continue }
         } else {
-          contents.data = try reading { () throws(DiskError) in
-            try disk.status(of: "\(path)/\(record.file)")
-          }
+          contents.data = try disk.status(of: data)
+          if !hasJournal { return contents }
         }
-        if !opensFile, !hasJournal { return contents }
-        if try isCurrent(bytes) { return contents }
+        if try disk.contents(of: recordPath) == bytes { return contents }
       } catch {
-        if try isCurrent(bytes) { throw error }
+        if try disk.contents(of: recordPath) == bytes { throw error }
       }
     }
-    throw .broken("another process keeps changing it")
-  }
-
-  private func openFile(of contents: inout Contents) throws(Problem) -> EntryFile {
-    let path = "\(path)/\(contents.record.file)"
-    do throws(DiskError) {
-      let file: EntryFile
-      do throws(DiskError) {
-        file = try EntryFile(path: path, mode: .readWrite, disk: disk)
-      } catch {
-        guard error.isRefused else { throw error }
-        contents.isReadOnly = true
-        file = try EntryFile(path: path, mode: .read, disk: disk)
-      }
-      contents.file = file
-      return file
-    } catch {
-      guard error.isMissing || error.isObstacle else { throw .unreadable(error) }
-      throw .broken("its data file is missing or unreadable (\(error))")
-    }
+    throw Problem.broken("another process keeps changing it")
   }
 
   /// Adds what the listed journals claim; returns whether there are any.

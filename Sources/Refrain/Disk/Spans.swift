@@ -43,26 +43,6 @@ extension RangeSet<Int64> {
   }
 }
 
-/// The stored form of spans: bounds in ascending order, two for each span.
-enum SpanList {
-  static func encode(_ spans: RangeSet<Int64>) -> [Int64] {
-    spans.ranges.flatMap { [$0.lowerBound, $0.upperBound] }
-  }
-
-  static func decode(_ bounds: [Int64]) -> RangeSet<Int64>? {
-    guard bounds.count.isMultiple(of: 2) else { return nil }
-    var spans = RangeSet<Int64>()
-    var last: Int64 = -1
-    for index in stride(from: 0, to: bounds.count, by: 2) {
-      let (lower, upper) = (bounds[index], bounds[index + 1])
-      guard lower > last, lower < upper else { return nil }
-      spans.insert(contentsOf: lower..<upper)
-      last = upper
-    }
-    return spans
-  }
-}
-
 /// Spans that were written to the data file but not synced yet: a file of fixed-size records beside
 /// the sidecar, which the next sync replaces.
 ///
@@ -126,11 +106,11 @@ final class JournalFile: Sendable {
     }
   }
 
-  private let file: OpenFile
+  private let file: EntryFile
   private let reserved = Atomic(0)
 
   init(path: String, bootIdentity: String, disk: any Disk) throws(DiskError) {
-    file = try OpenFile(path, .create, disk: disk)
+    file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
     try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
   }
 

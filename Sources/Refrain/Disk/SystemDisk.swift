@@ -58,10 +58,10 @@ struct SystemDisk: Disk {
       }
     // For the owner alone, whatever the umask: a cache also stores keys of streams. A symbolic link
     // in a file's place must not be followed.
-    return try call("open", path) { systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    return try call("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
   }
 
-  func close(_ descriptor: Int32) { _ = systemClose(descriptor) }
+  func close(_ descriptor: Int32) { _ = Foundation.close(descriptor) }
 
   func write(
     _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int64
@@ -87,7 +87,7 @@ struct SystemDisk: Disk {
 
   func syncDirectory(_ path: String) throws(DiskError) {
     let descriptor = try call("open", path) {
-      systemOpen(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+      Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     }
     defer { close(descriptor) }
     #if canImport(Darwin)
@@ -107,11 +107,11 @@ struct SystemDisk: Disk {
 
   func rename(_ old: String, to new: String) throws(DiskError) {
     // Not repeated: had the interrupted call taken effect, the next one would find nothing.
-    guard systemRename(old, new) == 0 else { throw failure("rename", old) }
+    guard Foundation.rename(old, new) == 0 else { throw failure("rename", old) }
   }
 
   func remove(_ path: String) throws(DiskError) {
-    try call("remove", path, accepting: [ENOENT]) { systemRemove(path) }
+    try call("remove", path, accepting: [ENOENT]) { Foundation.remove(path) }
   }
 
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
@@ -209,33 +209,26 @@ struct SystemDisk: Disk {
   // MARK: Locks
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
-    try checkLocking(descriptor)
-    var lock = Self.lock(kind)
+    var lock = try request(kind)
     return try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
       fcntl(descriptor, Self.setLock, &lock)
     } == 0
   }
 
   func unlock(_ descriptor: Int32, _ kind: LockKind) {
-    var lock = Self.lock(kind)
+    guard var lock = try? request(kind) else { return }
     lock.l_type = Int16(F_UNLCK)
     _ = fcntl(descriptor, Self.setLock, &lock)
   }
 
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
-    try checkLocking(descriptor)
-    var lock = Self.lock(kind)
+    var lock = try request(kind)
     try call("fcntl", "fd \(descriptor)") { fcntl(descriptor, Self.findLock, &lock) }
     return lock.l_type != Int16(F_UNLCK)
   }
 
-  private func checkLocking(_ descriptor: Int32) throws(DiskError) {
-    guard locksFiles else {
-      throw DiskError(operation: "fcntl", path: "fd \(descriptor)", code: ENOTSUP)
-    }
-  }
-
-  private static func lock(_ kind: LockKind) -> flock {
+  private func request(_ kind: LockKind) throws(DiskError) -> flock {
+    guard locksFiles else { throw DiskError(operation: "fcntl", path: "", code: ENOTSUP) }
     var lock = flock()
     lock.l_type = Int16(kind == .shared ? F_RDLCK : F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
@@ -290,11 +283,3 @@ extension FileStatus {
       inode: UInt64(truncatingIfNeeded: status.st_ino))
   }
 }
-
-// The methods of `SystemDisk` hide the C functions of the same names.
-private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
-  open(path, flags, mode)
-}
-private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }
-private func systemRemove(_ path: String) -> Int32 { remove(path) }
-private func systemRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }

@@ -12,7 +12,7 @@ import RefrainLocks
 /// soon as it cannot open a file in /proc to count its threads. So some stay free, and the rest is
 /// shared by the clients of a proxy and open entries. A client has its socket, and a file that is
 /// being sent although its entry was closed, or a further connection to an origin. An entry has a
-/// data file, a journal, and a connection to the origin.
+/// data file, a journal, a lock, and a connection to the origin.
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
   /// the process; and for the connections to origins that stay open without a request
@@ -25,17 +25,17 @@ package enum DescriptorBudget {
     return limit < 0 ? .max : limit
   }
 
-  /// Of seven parts, entries take three, and twice as many clients four.
-  private static var seventh: Int { max(0, limit - reserve) / 7 }
+  /// Of eight parts, entries take four, and twice as many clients four.
+  private static var eighth: Int { max(0, limit - reserve) / 8 }
 
   /// The number of connections of a proxy's operator: of watchers and their pages. Part of the
   /// reserve, where there are few.
   package static var forOperator: Int { min(64, max(16, limit / 32)) }
 
-  package static var forEntries: Int { max(4, seventh) }
+  package static var forEntries: Int { max(4, eighth) }
 
   /// The default number of clients that a proxy serves at a time.
-  package static var forClients: Int { min(max(8, 2 * seventh), 100_000) }
+  package static var forClients: Int { min(max(8, 2 * eighth), 100_000) }
 
   /// The largest number of clients that can be configured.
   package static var forClientsAtMost: Int { max(8, limit - reserve) }

@@ -67,7 +67,7 @@ final class Entry: Sendable {
 
   func tryHold() -> Bool {
     state.withLock { state in
-      guard !state.isClosed, !state.isShutDown else { return false }
+      guard !state.isClosed else { return false }
       state.readers += 1
       return true
     }
@@ -90,15 +90,13 @@ final class Entry: Sendable {
   /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
   /// entry from closing, which syncs it as well.
   func syncSoon(_ generation: Generation, after delay: Duration) {
-    Task(executorPreference: IOThreads.background) {
-      var delay: Duration? = delay
-      while let pause = delay {
-        // Nothing cancels this task, so `sleep` cannot throw.
-        try? await Task.sleep(for: pause)
-        guard self.beginTask() else { return }
-        delay = await self.storage.sync(generation)
-        self.endTask()
-      }
+    Task(executorPreference: IOThreads.background) { [self] in
+      // Nothing cancels this task, so `sleep` cannot throw.
+      try? await Task.sleep(for: delay)
+      guard beginTask() else { return }
+      let next = await storage.sync(generation)
+      if let next { syncSoon(generation, after: next) }
+      endTask()
     }
   }
 
@@ -117,21 +115,19 @@ final class Entry: Sendable {
   }
 
   func closeIfUnused(after change: (inout State) -> Void) {
-    let last = state.withLock { state -> Generation? in
+    state.withLock { state in
       change(&state)
       state.earlier.removeAll { $0.withState { $0.readers.isEmpty && $0.fetches.isEmpty } }
-      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed else {
-        return nil
-      }
+      guard state.tasks == 0, state.readers == 0 || state.isShutDown, !state.isClosed,
+        let last = state.current
+      else { return }
       state.isClosed = true
-      return state.current
-    }
-    guard let last else { return }
-    table.close(key) { [self] in
-      // Nothing is stored from here on.
-      last.withState { $0.close() }
-      await storage.finish(last)
-      state.withLock { ($0.current, $0.earlier) = (nil, []) }
+      table.close(key) { [self] in
+        // Nothing is stored from here on.
+        last.withState { $0.close() }
+        await storage.finish(last)
+        self.state.withLock { ($0.current, $0.earlier) = (nil, []) }
+      }
     }
   }
 

@@ -6,8 +6,7 @@ import RefrainLocks
 final class EntryTable: Sendable {
   private enum Slot {
     case open(Entry)
-    /// The entry is being opened; or it is being recorded for the last time, and can be reopened
-    /// afterwards. The closure waits until that has ended.
+    /// The entry is being opened or closed. The closure waits until that has ended.
     case busy(@Sendable () async -> Void)
 
     var entry: Entry? { if case .open(let entry) = self { entry } else { nil } }
@@ -33,11 +32,13 @@ final class EntryTable: Sendable {
     var end: ContinuousClock.Instant?
     while true {
       try Task.checkCancellation()
-      var opening: Task<Entry, any Error>?
-      let slot = try state.withLock { state throws(MediaCacheError) -> Slot? in
+      if let entry = await heldEntry(for: key) { return entry }
+      var isFull = false
+      let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, any Error>? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
-        if let slot = state.slots[key] { return slot }
-        guard places.take() else { return nil }
+        guard state.slots[key] == nil else { return nil }
+        isFull = !places.take()
+        if isFull { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
           do {
             let entry = try await open()
@@ -48,28 +49,18 @@ final class EntryTable: Sendable {
             throw error
           }
         }
-        // If it cannot be opened, the next round finds no entry.
+        // If it cannot be opened, others find no entry, and try themselves.
         state.slots[key] = .busy { _ = await task.result }
-        opening = task
-        return nil
+        return task
       }
       // The new entry is already held for the caller that opened it.
       if let opening { return try await opening.value }
-      switch slot {
-      case .open(let entry):
-        if entry.tryHold() { return entry }
-        await Self.pause()
-      case .busy(let isOver):
-        await isOver()
-        end = nil
-      case nil:
-        releaseIdle()
-        let latest = end ?? .now + places.patience
-        end = latest
-        guard .now < latest else { throw places.problem }
-        try await Task.sleep(for: .milliseconds(10))
-      }
-      await Task.yield()
+      guard isFull else { continue }
+      releaseIdle()
+      let latest = end ?? .now + places.patience
+      end = latest
+      guard .now < latest else { throw places.problem }
+      try await Task.sleep(for: .milliseconds(10))
     }
   }
 
@@ -91,9 +82,8 @@ final class EntryTable: Sendable {
   func settledEntry(for key: CacheKey) async -> Entry? {
     while let slot = state.withLock({ $0.slots[key] }) {
       switch slot {
-      case .open(let entry) where !entry.isClosed: return entry
-      case .open: await Self.pause()
-      case .busy(let end): await end()
+      case .open(let entry): return entry
+      case .busy(let isOver): await isOver()
       }
     }
     return nil
@@ -103,15 +93,8 @@ final class EntryTable: Sendable {
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
-      await Self.pause()
     }
     return nil
-  }
-
-  /// Waits a little for an entry whose fetches are about to end. Not cancelled with the caller, which
-  /// would not wait then.
-  private static func pause() async {
-    await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
   }
 
   /// - Parameter keys: nil for all.
@@ -147,6 +130,7 @@ final class EntryTable: Sendable {
 
   // MARK: Closing
 
+  /// Called under the lock of the entry: whoever finds it closed finds it busy here.
   func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
@@ -174,7 +158,8 @@ final class EntryTable: Sendable {
       // Some may have been opening when the others were shut down.
       for entry in openEntries { entry.shutDown() }
       if await settle() { continue }
-      await Self.pause()
+      // For fetches to end. Not cancelled with the caller, which would not wait then.
+      await Task { try? await Task.sleep(for: .milliseconds(1)) }.value
     }
   }
 }
@@ -199,10 +184,6 @@ package final class EntryLease: Sendable {
   package var key: CacheKey { entry.key }
 
   package var now: Moment { entry.now }
-
-  /// Whether the file of the stored bytes has lost its name, which `known` does not notice while the
-  /// file has another one. Blocks.
-  package var isRemoved: Bool { entry.current?.isRemoved == true }
 
   /// Returns the stored response, if it may be used without asking the origin and is not removed.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {

@@ -162,7 +162,8 @@ actor Evictor {
     } catch is EntryDirectory.InUse {
       // Another process reads it.
     } catch {
-      report(.warning("\(directory.resourceName) could not be evicted: \(error)."))
+      let text = directory.writtenRecord?.url ?? directory.path
+      report(.warning("\(text) could not be evicted: \(error)."))
     }
     return 0
   }

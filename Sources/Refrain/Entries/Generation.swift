@@ -45,7 +45,7 @@ final class Generation: Sendable {
     withState { $0.setOffline(origin.isOffline) }
   }
 
-  var isRemoved: Bool { withState(\.file)?.hasLostName == true }
+  var isRemoved: Bool { withState(\.file)?.isUnlinked == true }
 
   private func watchAbandoned() async {
     repeat {
@@ -145,12 +145,15 @@ extension Generation {
       if let (range, _) = written { stored.insert(contentsOf: range) }
       return stored.end(from: 0) >= length ? (rules, file, length) : nil
     }
-    guard let (rules, file, length) = complete,
-      let beginning = file.beginning(min(length, Int64(documentBeginning)))
-    else { return }
+    guard let (rules, file, length) = complete else { return }
+    // Nil if the bytes are not there or cannot be read, which their next reader reports.
+    func read(_ count: Int64) -> Data? {
+      (try? file.beginning(Int(count))).flatMap { $0.count == count ? Data($0) : nil }
+    }
+    guard let beginning = read(min(length, Int64(documentBeginning))) else { return }
     var isUnreadable = false
     let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
-      let body = file.beginning(length)
+      let body = read(length)
       isUnreadable = body == nil
       return body
     }

@@ -8,11 +8,16 @@ extension Store {
   /// Writes the final record, releases the lock, and cleans up.
   func finish(_ generation: Generation) {
     if let open, open.generation === generation {
-      attempt { try finish(generation, open.files) }
+      attempt { try finish(open) }
     } else {
       // A record with only new freshness is worth writing if no other process writes.
       refreshRecord(generation, isLast: true)
-      if generation.withState(\.storage.replaced) != nil { removeLeftOver() }
+      let replacesNothing = generation.withState { $0.storage.replaced == nil }
+      if !isShared, !replacesNothing, let record = directory.writtenRecord, !mayUse(record) {
+        // It may not be stored: a process that ended suddenly left it. Not if another process holds
+        // the lock, and may be about to pin it: the next closing tries again.
+        attempt { if try becomeWriter() { try removeFiles() } }
+      }
     }
     // Cancelled readers that were not released keep the generation, but not its file open.
     generation.withState { state in
@@ -21,10 +26,9 @@ extension Store {
     }
     // The disk's clock set the times of written files.
     if open != nil { budget.touch(name) }
-    open = nil
     let policy = generation.entry.withPolicy { $0 }
     if policy.keep != policy.marked {
-      attempt(evenIfReadOnly: false) {
+      attempt {
         guard try directory.disk.status(of: directory.recordPath) != nil else { return }
         try directory.mark(keep: policy.keep)
       }
@@ -40,21 +44,21 @@ extension Store {
     }
   }
 
-  private func finish(_ generation: Generation, _ files: Files) throws {
-    let (isStale, isUnrepeatable, isEmpty, journal) = generation.withState { state in
+  private func finish(_ open: (generation: Generation, files: Files)) throws {
+    let (isStale, isUnrepeatable, isEmpty) = open.generation.withState { state in
       (
         state.storage.isRecordStale || state.stored != state.storage.synced,
-        state.isUnrepeatable, state.stored.isEmpty && !state.isComplete, state.storage.journal
+        state.isUnrepeatable, state.stored.isEmpty && !state.isComplete
       )
     }
     let isWorthless = isEmpty && (try? directory.isPinned) == false
-    if isWorthless || isUnrepeatable || isUnwanted(generation) {
+    if isWorthless || isUnrepeatable || isUnwanted(open.generation) {
       try removeFiles()
     } else if isStale {
-      try writeDown(generation, isLast: true)
-    } else if let journal {
-      // Nothing was written to it since the record was written.
-      try directory.disk.remove(journal.path)
+      try writeDown(open.generation, isLast: true)
+    } else {
+      // Nothing was written to the journal since the record was written.
+      try directory.removeOthers(than: [open.files.fileName])
     }
   }
 
@@ -82,22 +86,19 @@ extension Store {
     let isUnwanted = (isLast || isForbidden) && isUnwanted(generation)
     // A document that has become a part of another group: all that it names belongs to that group by
     // its record. Other resources by themselves are not worth a look.
-    let mayHaveMoved = known.freshness.pace != nil
-    guard isStale || isUnwanted || mayHaveMoved else { return }
-    let taken = attempt(evenIfReadOnly: false) { () -> WriterLock? in
-      if let writer { return writer.lock }
-      return try WriterLock.acquire(directory)
-    }
-    guard let lock = taken ?? nil else { return }
-    defer { withExtendedLifetime(lock) {} }
-    guard let old = try? directory.loadRecord().record, old.generation == id else { return }
+    let group = generation.entry.group
+    let hasMoved =
+      known.freshness.pace != nil && group != nil && directory.writtenRecord?.group != group
+    guard isStale || isUnwanted || hasMoved, attempt({ try becomeWriter() }) == true,
+      let old = directory.writtenRecord, old.generation == id
+    else { return }
     generation.entry.withPolicy { $0.adopt(old) }
-    guard isStale || isUnwanted || old.group != generation.entry.group else { return }
-    func change() throws {
-      if isUnwanted { return try directory.removeFiles() }
+    attempt {
+      if isUnwanted { return try removeFiles() }
       if removes { return try directory.disk.remove(directory.recordPath) }
       // The journals still add to its spans.
-      var record = try record(generation, Files(of: old), spans: .init())
+      let files = Files(id: old.generation, fileName: old.file, epoch: old.epoch)
+      var record = try record(generation, files, spans: .init())
       (record.spans, record.isSharable) = (old.spans, old.isSharable)
       // Whoever wrote them knew at least as much.
       record.length = old.length ?? record.length
@@ -107,8 +108,6 @@ extension Store {
       record.validator.replacements = replacements
       try directory.write(record, durably: true, keepsAge: true)
     }
-    // If the entry is being written to, `endWriting` counts everything.
-    attempt { if writer == nil { try budget.changing(name, change) } else { try change() } }
   }
 
   // MARK: Responses that may not be stored
@@ -117,23 +116,13 @@ extension Store {
     generation.withState { $0.freshness?.noStore == true } && !isKeptByPin
   }
 
-  /// Removes an unpinned response that may not be stored: a process that ended suddenly left it.
-  private func removeLeftOver() {
-    guard !isShared, !isKeptByPin,
-      (try? directory.loadRecord())?.record.freshness.noStore == true
-    else { return }
-    // It fails if another process holds the lock, and may be about to pin it. Bytes that stay are not
-    // used, and the next closing tries again.
-    _ = try? removeFiles(nil)
-  }
-
   private nonisolated var isKeptByPin: Bool {
     !isShared && (try? directory.isPinned) == true
   }
 
   nonisolated func mayUse(_ record: EntryRecord) -> Bool {
     // Stored by a private cache: the response may be restricted to one user.
-    if isShared, record.isSharable != true { return false }
+    if isShared, !record.isSharable { return false }
     return !record.freshness.noStore || isKeptByPin
   }
 
@@ -148,28 +137,24 @@ extension Store {
       next.representation.invalidatedAt = time
       guard entry.startAnew(after: last, with: next) else { continue }
       last.withState { $0.storage.refuse(.purged) }
-      let wasStored = try removeFiles(last)
-      last.withState { $0.endWithoutReaders() }
-      return wasStored
+      guard try becomeWriter() else {
+        if try directory.disk.status(of: directory.path) == nil { return false }
+        throw MediaCacheError(
+          .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
+      }
+      try removeFiles()
+      // Another one may have begun to store since: its files are gone, too, and so is the lock.
+      if let written = open?.generation, written !== last {
+        written.withState { $0.filesRemoved() }
+      }
+      endWriting()
+      last.withState { state in
+        state.filesRemoved()
+        if state.readers.isEmpty { state.supersede() }
+      }
+      return true
     }
     return false
-  }
-
-  /// Removes the files, of `generation` as far as the caller knows; readers keep their open file.
-  private func removeFiles(_ generation: Generation?) throws -> Bool {
-    guard try becomeWriter() else {
-      if try directory.disk.status(of: directory.path) == nil { return false }
-      throw MediaCacheError(
-        .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
-    }
-    try removeFiles()
-    generation?.withState { $0.filesRemoved() }
-    // Another one may have begun to store since: its files are gone, too, and so is the lock.
-    if let written = open?.generation, written !== generation {
-      written.withState { $0.filesRemoved() }
-    }
-    endWriting()
-    return true
   }
 
   // MARK: Other processes
@@ -187,15 +172,8 @@ extension Store {
     last.withState { state in
       state.storage.refuse(.purged)
       state.filesRemoved()
-      state.endWithoutReaders()
+      if state.readers.isEmpty { state.supersede() }
     }
     events.send(.generationChanged(key))
-  }
-}
-
-extension GenerationState {
-  /// Ends a replaced generation that nobody reads: its requests are of no use.
-  fileprivate mutating func endWithoutReaders() {
-    if readers.isEmpty { supersede() }
   }
 }

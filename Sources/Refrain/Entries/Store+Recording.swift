@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Records what is stored, durably: data, then record, then the name.
-///
-/// The files of a new generation are made beside those of the one that it replaces; then its record
-/// replaces the old one, and only then are the old files removed, before the first byte is written.
-/// The next writer removes files that no record names.
+/// Records what is stored, durably: data, then record, then the name. So the record on disk never
+/// claims bytes that are not in its file, even after a power cut. The next writer removes files
+/// that no record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
-    let name = SpanJournal.fileName(generation: files.id, epoch: files.epoch)
-    return try JournalFile(
-      path: "\(directory.path)/\(name)", bootIdentity: directory.bootIdentity,
+    try JournalFile(
+      path: "\(directory.path)/\(files.journalName)", bootIdentity: directory.bootIdentity,
       disk: directory.disk)
   }
 
@@ -29,8 +26,8 @@ extension Store {
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
       variant: known.selection.variant,
-      isSharable: isShared ? true : nil, invalidatedAt: known.invalidatedAt,
-      group: generation.entry.group, spans: SpanList.encode(spans),
+      isSharable: isShared, invalidatedAt: known.invalidatedAt,
+      group: generation.entry.group, spans: Array(spans.ranges),
       epoch: files.epoch)
   }
 
@@ -45,7 +42,10 @@ extension Store {
         do {
           isDone = try writeDown(generation)
         } catch let error as DiskError where error.isMissing {
-          vanish(generation)
+          // Another program has removed the entry, perhaps with the locks: it is stored again.
+          generation.withState { $0.storage.vanish() }
+          endWriting()
+          throw error
         }
       }
     }
@@ -78,7 +78,7 @@ extension Store {
       writer?.isAnchored = true
     }
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
-    try directory.removeJournals(of: files.id, before: files.epoch)
+    try directory.removeOthers(than: [files.fileName, files.journalName])
     return true
   }
 
@@ -90,22 +90,8 @@ extension Store {
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
-    open = nil
-    let isEmpty = generation.withState(\.stored.isEmpty)
-    attempt {
-      if isEmpty, try !directory.isPinned { return try removeFiles() }
-      try directory.removeJournals(of: files.id, before: .max)
-    }
-  }
-
-  /// Starts over after another program has removed the entry's directory.
-  private func vanish(_ generation: Generation) {
-    generation.withState { $0.storage.vanish() }
-    warn(
-      "Another program removed the entry of \(url) (\(directory.path)); the resource is stored "
-        + "again.")
-    // The locked file may be gone, too.
-    endWriting()
+    // The journals claim those bytes.
+    attempt { try directory.removeOthers(than: [files.fileName]) }
   }
 
   /// Stops storing for some seconds after a failed write.
@@ -119,36 +105,19 @@ extension Store {
 
   // MARK: Removing files
 
-  /// Removes the files of every other generation. The record and marks stay.
-  func removeOthers(than files: Files?) throws(DiskError) {
-    try removeFiles { name in
-      name != EntryRecord.fileName && !EntryDirectory.isMark(name) && files?.owns(name) != true
-    }
-  }
-
-  /// Removes files, and the directory if none is left; subtracts their size from the usage. What is
-  /// being read of it stays counted, as reserved: no measurement sees it any more.
-  func removeFiles(where isUnwanted: (String) -> Bool = { _ in true }) throws(DiskError) {
-    let names = try directory.disk.names(in: directory.path)
-    let isWhole = names.allSatisfy(isUnwanted)
-    guard isWhole || names.contains(where: isUnwanted) else { return }
+  /// Removes the entry's files, but the record and its marks if it `keepsRecord`, and subtracts
+  /// their size from the usage. What is being read of them stays counted, as reserved: no
+  /// measurement sees it any more.
+  func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
     // Before and after: what grew until now is not taken for a part of what is freed.
-    let read = try directory.bytesInUse(where: isUnwanted)
-    countGrowth(holding: read)
-    var left: Int64 = 0
-    defer { countGrowth(releasing: left) }
-    do throws(DiskError) {
-      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
-    } catch {
-      // What still has its name counts by its size.
-      left = min(read, (try? directory.bytesInUse(where: isUnwanted)) ?? 0)
-      throw error
-    }
+    countGrowth(holding: try directory.bytesInUse())
+    defer { countGrowth() }
+    try keepsRecord ? directory.removeOthers(than: []) : directory.removeFiles()
   }
 
-  private func countGrowth(holding read: Int64 = 0, releasing left: Int64 = 0) {
+  private func countGrowth(holding read: Int64 = 0) {
     guard let before = writer?.counted else { return }
-    held += read - left
-    writer?.counted = budget.conclude(name, reserved: left, since: before, reserving: read)
+    held += read
+    writer?.counted = budget.conclude(name, reserved: 0, since: before, reserving: read)
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// The owner of an open entry's files: data, record, journal and lock. They are made when the first
 /// byte arrives, synced while bytes arrive, and recorded when the last holder leaves.
@@ -23,14 +24,14 @@ actor Store {
   var writer: Writer?
   /// The generation that is being written, and its files; nil without a writer.
   var open: (generation: Generation, files: Files)?
-  /// Whether room was reserved for the entry's overhead besides its data.
-  private var hasOverhead = false
+  /// Bytes reserved for the entry's files besides its data.
+  private var overhead: Int64 = 0
   /// Bytes of removed files that somebody still reads.
   var held: Int64 = 0
 
   /// The right to write to the entry.
   struct Writer {
-    let lock: WriterLock
+    let lock: EntryFile
     /// The size of the entry when its growth was last counted.
     var counted: DiskBudget.Before
     /// Whether the entry's parent directories are known to survive a power cut.
@@ -44,9 +45,7 @@ actor Store {
     /// Of the record, or of the journal that is written to.
     var epoch: Int
 
-    func owns(_ name: String) -> Bool {
-      name == fileName || SpanJournal.epoch(of: name, generation: id) != nil
-    }
+    var journalName: String { SpanJournal.fileName(generation: id, epoch: epoch) }
   }
 
   init(
@@ -78,19 +77,12 @@ actor Store {
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
       // Left by a process that ended suddenly; a new generation replaces it.
       if state.isUnrepeatable { return (replacing, contents) }
-      if contents.isReadOnly { state.storage.refuse(.readOnly) }
       if let warning = contents.warning { warn(warning) }
       budget.touch(name)
       return (state, contents)
     } catch {
-      if case .newer(let version) = error {
-        state.storage.refuse(.newerFormat)
-        warn(
-          "A later version (\(version)) has stored \(url). The entry is left unchanged, and the "
-            + "resource plays without being stored.")
-      }
       if let warning = error.warning(of: "of \(url) in \(directory.path)") { warn(warning) }
-      return (state, nil)
+      return (empty, nil)
     }
   }
 
@@ -99,9 +91,18 @@ actor Store {
   /// Returns the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
-    guard await reserveOverhead(generation) else {
-      generation.refuse(.noRoom, for: .milliseconds(500))
-      return nil
+    if overhead < DiskBudget.overhead {
+      let length = generation.withState(\.length)
+      guard await evictor.reserve(DiskBudget.overhead, for: name, length: length) else {
+        generation.refuse(.noRoom, for: .milliseconds(500))
+        return nil
+      }
+      // Another fetch may have been faster.
+      if overhead >= DiskBudget.overhead {
+        budget.settle(DiskBudget.overhead, actual: 0, for: name)
+      } else {
+        overhead += DiskBudget.overhead
+      }
     }
     for isLast in [false, true] {
       do {
@@ -115,18 +116,6 @@ actor Store {
       }
     }
     return nil
-  }
-
-  private func reserveOverhead(_ generation: Generation) async -> Bool {
-    if hasOverhead { return true }
-    guard
-      await evictor.reserve(
-        DiskBudget.overhead, for: name, length: generation.withState(\.length))
-    else { return false }
-    // Another fetch may have been faster.
-    if hasOverhead { budget.settle(DiskBudget.overhead, actual: 0, for: name) }
-    hasOverhead = true
-    return true
   }
 
   /// Makes or opens the files of a generation (`StoringDecision`).
@@ -147,19 +136,13 @@ actor Store {
     // The contents loaded without the lock may be out of date. Nil: nothing that could be used.
     var contents: EntryDirectory.Contents?
     do throws(EntryDirectory.Problem) {
-      let found = try directory.load()
+      let found = try directory.load(.readWrite)
       if found.record.key == key.rawValue {
         contents = found
         generation.entry.withPolicy { $0.adopt(found.record) }
       }
     } catch {
-      switch error {
-      case .empty, .broken: break
-      case .unreadable(let failure): throw failure
-      case .newer:
-        generation.withState { $0.storage.refuse(.newerFormat) }
-        return nil
-      }
+      if case .unreadable(let failure) = error { throw failure }
     }
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
     switch (decision, contents) {
@@ -168,19 +151,30 @@ actor Store {
       generation.withState { $0.storage.refuse(.otherVersion) }
       return nil
     case (.start, _), (.resume, nil):
-      let isNew = try directory.create()
+      open = nil
+      // Not beside the data of an earlier generation: there may be no room for both.
+      if try !directory.create() { try removeFiles(keepsRecord: true) }
       // The bytes stored of this generation are gone, with the directory.
       generation.withState { $0.storage.vanish() }
-      return try start(generation, replacing: contents, removesOthers: !isNew)
+      return try start(generation)
     }
   }
 
   /// Returns whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    writer = Writer(lock: lock, counted: budget.begin(name))
-    if let failure = lock.failure, let warning = directory.locks.warning(of: failure) {
-      warn(warning)
+    // The copy of a record that is replaced.
+    let copy: Int64 = overhead == 0 ? 8192 : 0
+    writer = Writer(lock: lock, counted: budget.begin(name, reserving: copy))
+    overhead += copy
+    if case .failure(let failure) = lock.locking,
+      !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
+    {
+      warn(
+        "The cache cannot lock files in \(budget.directory) (\(failure)): some network file systems "
+          + "have no locks, and in the container of an app group none are used. Use it from one "
+          + "process at a time: several would overwrite each other's data. A local directory of the "
+          + "app's own has no such limit.")
     }
     return true
   }
@@ -189,7 +183,7 @@ actor Store {
   /// continues what another has stored, so that none of it is requested.
   func isTaken(for generation: Generation) async -> Bool {
     if writer != nil { return false }
-    if directory.locks.isHeld(name) { return true }
+    if WriterLock.isHeld(directory) { return true }
     if generation.withState({ $0.generationID != nil }) { _ = await prepare(generation) }
     return false
   }
@@ -198,7 +192,8 @@ actor Store {
     _ generation: Generation, _ contents: EntryDirectory.Contents
   ) throws -> EntryFile? {
     // Interrupted syncs may have left journals: they count until the record is replaced.
-    let files = Files(of: contents.record, epoch: contents.lastEpoch + 1)
+    let (id, name) = (contents.record.generation, contents.record.file)
+    let files = Files(id: id, fileName: name, epoch: contents.lastEpoch + 1)
     let journal = try makeJournal(files)
     open = (generation, files)
     let allocated = try contents.file?.status().allocated ?? 0
@@ -207,85 +202,59 @@ actor Store {
       // They may wait for bytes that another process has stored since.
       state.wakeServed()
     }
-    guard try writeDown(generation) else { return nil }
-    // Files of other generations, which a process left when it ended suddenly.
-    attempt { try removeOthers(than: files) }
-    return contents.file
+    return try writeDown(generation) ? contents.file : nil
   }
 
-  /// The new record replaces that of the stored generation (`found`) before its files are removed.
-  private func start(
-    _ generation: Generation, replacing found: EntryDirectory.Contents?, removesOthers: Bool
-  ) throws -> EntryFile? {
-    let id = String(UInt64.random(in: .min ... .max), radix: 16)
-    let (resource, type) = (generation.entry.resource, generation.withState { $0.info?.mimeType })
+  private func start(_ generation: Generation) throws -> EntryFile {
+    let mimeType = generation.withState { $0.info?.mimeType }
+    let resource = generation.entry.resource
     let ending = MediaType.fileExtension(
-      mimeType: type, url: resource.url, documents: resource.policy.documents)
+      mimeType: mimeType, url: resource.url, documents: resource.policy.documents)
+    let id = String(UInt64.random(in: .min ... .max), radix: 16)
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
-    let file: EntryFile
-    let journal: JournalFile
     do {
-      file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      journal = try makeJournal(files)
-      // A power cut leaves one version or the other.
-      if found != nil { try directory.disk.syncDirectory(directory.path) }
-      let record = try record(generation, files, spans: .init())
-      try directory.write(record, durably: found != nil)
-    } catch {
-      // An existing record and its files remain valid.
-      attempt {
-        guard removesOthers else { return try removeFiles() }
-        try removeOthers(than: found.map { Files(of: $0.record) })
+      let file = try EntryFile(path: path, mode: .create, disk: directory.disk)
+      let journal = try makeJournal(files)
+      try directory.write(record(generation, files, spans: .init()), durably: false)
+      open = (generation, files)
+      generation.withState { state in
+        state.storage.begin(id, in: file, journal)
+        // It is durable only once it has been written again.
+        state.storage.noteRecordStale()
       }
+      return file
+    } catch {
+      attempt { if try !directory.isPinned { try removeFiles() } }
       throw error
     }
-    open = (generation, files)
-    generation.withState { state in
-      state.storage.begin(id, in: file, journal)
-      // It is durable only once it has been written again.
-      state.storage.noteRecordStale()
-    }
-    if removesOthers { try removeOthers(than: files) }
-    return file
   }
 
   /// Ends the right to write, and settles the size of the files; `isClosed`: of removed ones, too.
   func endWriting(isClosed: Bool = false) {
     let released = isClosed ? held : 0
-    if hasOverhead || writer != nil || released > 0 {
-      let overhead = hasOverhead ? DiskBudget.overhead : 0
+    if overhead + released > 0 {
       budget.conclude(name, reserved: overhead + released, since: writer?.counted)
-      held -= released
-      hasOverhead = false
     }
-    (writer, open) = (nil, nil)
+    (writer, open, overhead, held) = (nil, nil, 0, held - released)
   }
-
-  func pin() throws(DiskError) -> Bool { try directory.pin(isLocked: writer != nil) }
 
   // MARK: Reporting
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure, that of a read-only
-  /// directory only if `evenIfReadOnly`.
+  /// Runs work that keeps the files up to date, and reports its failure. That of a read-only
+  /// directory is reported where something is to be stored.
   @discardableResult
-  func attempt<Result>(evenIfReadOnly: Bool = true, _ work: () throws -> Result) -> Result? {
+  func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {
       return try work()
     } catch {
-      if evenIfReadOnly || (error as? DiskError)?.isRefused != true {
+      if (error as? DiskError)?.isRefused != true {
         warn("The entry of \(url) could not be updated: \(error).")
       }
       return nil
     }
-  }
-}
-
-extension Store.Files {
-  init(of record: EntryRecord, epoch: Int? = nil) {
-    self.init(id: record.generation, fileName: record.file, epoch: epoch ?? record.epoch)
   }
 }
 

@@ -101,7 +101,7 @@ extension MediaCache {
   package func pinStored(_ key: CacheKey) async throws -> PinOutcome {
     let (budget, stored) = (budget, stored)
     await budget.knowPinned()
-    // Held: its storage knows whether this process has the entry's lock.
+    // Held, so that it is not removed when it is closed, as not worth keeping without a pin.
     let open = await table.heldEntry(for: key)
     defer { open?.release() }
     return try await withTaskExecutorPreference(IOThreads.background) {
@@ -116,11 +116,7 @@ extension MediaCache {
       }
       defer { budget.remeasure(name) }
       do {
-        let isStored =
-          if let open { try await open.storage.pin() } else {
-            try budget.entryDirectory(named: name).pin()
-          }
-        return isStored ? .pinned : .notStored
+        return try budget.entryDirectory(named: name).pin() ? .pinned : .notStored
       } catch {
         throw Self.failure(key, error)
       }

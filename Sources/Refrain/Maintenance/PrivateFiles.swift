@@ -85,8 +85,8 @@ package final class PrivateFiles: Sendable {
   /// system that cannot lock: an update of the other process may then be lost.
   package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
     try disk.makeDirectory(path)
-    let descriptor = disk.openLocked(path(of: Self.lockName), within: .seconds(10))
-    defer { if let descriptor { disk.closeLocked(descriptor) } }
+    let file = disk.openLocked(path(of: Self.lockName), within: .seconds(10))
+    defer { withExtendedLifetime(file) {} }
     return try body()
   }
 

@@ -152,7 +152,7 @@ struct StoredEntries: Sendable {
       allocatedBytes: contents.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: contents.files.lastAccess),
       isComplete: length == cached,
-      isInUse: directory.locks.isHeld(name),
+      isInUse: WriterLock.isHeld(directory),
       isPinned: contents.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
@@ -198,7 +198,7 @@ extension StoredEntries {
       result.key = CacheKey(rawValue: contents.record.key)
       return result
     }
-    guard let lock = try WriterLock.acquire(directory, waits: false) else {
+    guard !budget.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
       result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
       return result.key == nil ? nil : result
     }
@@ -228,7 +228,7 @@ extension StoredEntries {
       }
     } catch {
       switch error {
-      case .newer, .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
+      case .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
       case .empty, .broken:
         result.problems = ["The entry was removed: \(error)."]
         do {
@@ -251,7 +251,7 @@ extension EntryDirectory {
     guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
     let record = contents.record
     // A file system that cannot tell them says nothing about the entry.
-    let holes = try reading { () throws(DiskError) in
+    let holes = try reading {
       let data = try disk.open("\(path)/\(record.file)", .read)
       defer { disk.close(data) }
       return try disk.holes(in: data)

@@ -28,20 +28,13 @@ final class CachedHits: Sendable {
     withExtendedLifetime(dropped) {}
   }
 
-  /// Releases what was not requested for a while, or was removed by another process. Blocks.
+  /// Releases what was not requested for a while.
   func releaseUnused() {
     let deadline = NIODeadline.now() - Self.patience
-    let (targets, dropped) = resources.withLock { resources in
-      let kept = resources.filter { $0.value.wasUsed(since: deadline) }
-      return (Array(kept.keys), exchange(&resources, with: kept))
+    let dropped = resources.withLock { resources in
+      exchange(&resources, with: resources.filter { $0.value.wasUsed(since: deadline) })
     }
     withExtendedLifetime(dropped) {}
-    // One at a time: the others can be released meanwhile.
-    for target in targets {
-      guard let resource = resource(for: target), resource.isRemoved else { continue }
-      resources.withLock { if $0[target] === resource { $0[target] = nil } }
-      withExtendedLifetime(resource) {}
-    }
   }
 
   /// Returns whether there were any.
@@ -84,9 +77,6 @@ final class CachedHit: Sendable {
   func wasUsed(since deadline: NIODeadline) -> Bool {
     lastUse.load(ordering: .relaxed) >= deadline.uptimeNanoseconds
   }
-
-  /// Whether another process has removed the stored bytes. Blocks.
-  var isRemoved: Bool { lease.isRemoved }
 
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
   /// head except Connection and the empty line.

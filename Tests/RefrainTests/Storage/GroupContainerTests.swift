@@ -29,9 +29,8 @@ import Testing
   private func isUnlocked(_ directory: CacheDirectory) throws -> Bool {
     let disk = SystemDisk()
     let path = directory.path
-    let locks = WriterLocks(directory: path, disk: disk)
-    for name in ["a", "b"] {
-      if try locks.isHeld(KeyHash.name(of: CacheKey(url: directory.url(name)))) { return false }
+    for name in ["a", "b"] where try WriterLock.isHeld(directory.stored(name).directory) {
+      return false
     }
     let files = try FileManager.default.subpathsOfDirectory(atPath: path)
     for file in files where try disk.status(of: "\(path)/\(file)")?.kind == .file {

@@ -64,8 +64,9 @@ struct HostileDirectoryTests {
   // MARK: Sidecars
 
   @Test(arguments: [
-    "", "{", "null", "[]", "{\"version\":1}", "{\"version\":0}", "{\"version\":\"1\"}",
-    "{\"version\":1e99}", "{\"version\":-9223372036854775808}", "\u{0}\u{0}\u{0}",
+    "", "{", "null", "[]", "{\"version\":1}", "{\"version\":3,\"whatever\":true}",
+    "{\"version\":0}", "{\"version\":\"1\"}", "{\"version\":1e99}",
+    "{\"version\":-9223372036854775808}", "\u{0}\u{0}\u{0}",
     String(repeating: "[", count: 100_000), String(repeating: "x", count: 1 << 20),
   ])
   func `A malformed sidecar is replaced`(_ text: String) async throws {
@@ -84,22 +85,9 @@ struct HostileDirectoryTests {
     }
   }
 
-  @Test func `A sidecar of a later version is kept, and playback stores nothing`() async throws {
-    let text = "{\"version\":3,\"whatever\":true}"
-    let result = try await play { directory, _ in
-      try write(text, to: directory.recordPath)
-    } then: { directory in
-      let kept = try String(contentsOfFile: directory.recordPath, encoding: .utf8)
-      #expect(kept == text)
-      #expect(SystemFiles.names(in: directory.path).count == 2)
-    }
-    #expect(result.warnings.contains { $0.contains("later version") })
-    #expect(result.fetched == RangeSet(0..<length))
-  }
-
   @Test(arguments: [
     ("\"length\":700001", "\"length\":-1"), ("\"length\":700001", "\"length\":5"),
-    ("[0,700001]", "[700001,0]"), ("[0,700001]", "[0,5,3,700001]"), ("[0,700001]", "[0]"),
+    ("[0,700001]", "[700001,0]"), ("[0,700001]", "[0,700002]"), ("[0,700001]", "[0]"),
     ("[0,700001]", "[-5,700001]"), ("\"epoch\":", "\"epoch\":9223372036854775"),
     ("\"file\":\"", "\"file\":\"../"), ("\"file\":\"", "\"file\":\"/etc/"),
     ("\"generation\":\"", "\"generation\":\"../../"), (".wav\"", ".\\u0000wav\""),
@@ -152,22 +140,6 @@ struct HostileDirectoryTests {
     }
     #expect(result.fetched == RangeSet(0..<length))
     #expect(!result.warnings.isEmpty)
-  }
-
-  @Test(arguments: [true, false])
-  func `A link or a directory where a record is written is removed`(_ isLink: Bool) async throws {
-    let directory = CacheDirectory(length: length)
-    try await directory.fill(["a"])
-    let entry = try directory.stored().directory
-    let path = "\(entry.recordPath).new"
-    if isLink {
-      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: "/nowhere")
-    } else {
-      try FileManager.default.createDirectory(
-        atPath: "\(path)/inner", withIntermediateDirectories: true)
-    }
-    try entry.write(entry.loadRecord().record, durably: false)
-    #expect(!SystemFiles.names(in: entry.path).contains("entry.json.new"))
   }
 
   // MARK: Data
@@ -288,9 +260,9 @@ struct HostileDirectoryTests {
       length: 1000, mimeType: "audio/wav", supportsRanges: true,
       validator: Validator(etag: "\"x\"", lastModified: nil, isStrongLastModified: false),
       freshness: Freshness(confirmedAt: Date(timeIntervalSince1970: 1), lifetime: 10),
-      spans: [0, 10, 20, 500], epoch: 3)
+      spans: [0..<10, 20..<500], epoch: 3)
     let sidecar = try record.encoded()
-    #expect(try EntryRecord.decode(sidecar).0 == record)
+    #expect(try EntryRecord.decode(sidecar) == record)
     var journal = SpanJournal.header(bootIdentity: "boot")
     for index in 0..<20 as Range<Int64> {
       journal += SpanJournal.record(index * 10..<index * 10 + 5)
@@ -298,11 +270,11 @@ struct HostileDirectoryTests {
     let claimed = SpanJournal.decode(journal, bootIdentity: "boot")
     for _ in 0..<3000 {
       let mutated = Self.mutate(sidecar, &random)
-      if let (read, spans) = try? EntryRecord.decode(mutated) {
-        #expect((spans.ranges.first?.lowerBound ?? 0) >= 0)
+      if let read = try? EntryRecord.decode(mutated) {
+        let spans = RangeSet(read.spans)
+        #expect((spans.ranges.first?.lowerBound ?? 0) >= 0 && read.length ?? 0 >= 0)
         #expect((spans.ranges.last?.upperBound ?? 0) <= read.length ?? .max)
         #expect(EntryRecord.isPlainName(read.file) && EntryRecord.isPlainName(read.generation))
-        #expect(SpanList.encode(spans) == read.spans)
         _ = read.freshness.isFresh(at: Date())
       }
       let spans = SpanJournal.decode(Self.mutate(journal, &random), bootIdentity: "boot")

@@ -20,20 +20,6 @@ import Testing
     #expect(paths.withLock { $0 } == [directory.path + "/entries"])
   }
 
-  @Test func `An entries folder that is made again receives them again`() async throws {
-    let disk = WatchedDisk()
-    let cache = try directory.cache(disk: disk)
-    let paths = Mutex<[String]>([])
-    disk.fail { operation, path in
-      if operation == .attributes { paths.withLock { $0.append(path) } }
-      return nil
-    }
-    try FileManager.default.removeItem(at: directory.url)
-    try await cache.prefetch(directory.url())
-    await cache.close()
-    #expect(paths.withLock { $0 } == [directory.path + "/entries"])
-  }
-
   @Test(arguments: [nil, EPERM])
   func `The folder of private files receives them too, if it can`(_ error: Int32?) async throws {
     let disk = WatchedDisk()

@@ -91,7 +91,7 @@ struct VerifyTests {
       #expect(try stored.spans() == RangeSet(0..<length))
       #expect(SystemFiles.status(of: broken.path) == nil)
       #expect(SystemFiles.status(of: empty.path) == nil)
-      #expect(SystemFiles.status(of: later.recordPath) != nil)
+      #expect(SystemFiles.status(of: later.path) == nil)
       #expect(try await cache.entries().count == 1)
     }
   }

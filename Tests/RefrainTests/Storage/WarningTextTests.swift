@@ -14,9 +14,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct WarningTextTests {
   private enum Damage: CaseIterable, Sendable {
-    /// The record cannot be parsed, cannot be read, or belongs to a later version; the data file is
-    /// shorter than the record says, or cannot be written to.
-    case broken, unreadable, newer, short, unwritable
+    /// The record cannot be parsed, or cannot be read; the data file is shorter than the record
+    /// says, or cannot be written to.
+    case broken, unreadable, short, unwritable
   }
 
   @Test(arguments: Damage.allCases)
@@ -30,7 +30,6 @@ struct WarningTextTests {
     let (entry, file) = (try directory.stored().directory, try directory.dataFile())
     switch damage {
     case .broken: try Data("{".utf8).write(to: URL(filePath: entry.recordPath))
-    case .newer: try Data(#"{"version":99}"#.utf8).write(to: URL(filePath: entry.recordPath))
     case .short: #expect(truncate(file, 4096) == 0)
     case .unreadable:
       let record = entry.recordPath

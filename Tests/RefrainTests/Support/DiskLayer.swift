@@ -83,7 +83,9 @@ enum SystemFiles {
       parts.append((part.lowerBound, bytes))
     }
     try disk.truncate(descriptor, to: 0)
-    for (offset, bytes) in parts { try disk.write(bytes, to: descriptor, at: offset) }
+    for (offset, bytes) in parts {
+      try bytes.withUnsafeBytes { try disk.write($0, to: descriptor, at: offset) }
+    }
   }
 
   /// Sets the time of the last change, in seconds since 1970.

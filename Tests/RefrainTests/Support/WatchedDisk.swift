@@ -32,12 +32,6 @@ final class WatchedDisk: DiskLayer {
     let code: @Sendable (Operation, String) -> Int32?
   }
 
-  private let closing = Mutex<Closing?>(nil)
-
-  private struct Closing: Sendable {
-    let note: @Sendable (String) -> Void
-  }
-
   private let paths = Mutex<[Int32: String]>([:])
   private let closings = Mutex<[String?]>([])
   private let after: @Sendable (Operation) -> Void
@@ -51,11 +45,6 @@ final class WatchedDisk: DiskLayer {
   /// Sets the error for later operations by kind and path; nil: none.
   func fail(_ fault: (@Sendable (Operation, String) -> Int32?)?) {
     self.fault.withLock { $0 = fault.map(Fault.init) }
-  }
-
-  /// Sets what is called after a file was closed, with its path, before its user continues.
-  func afterClosing(_ note: (@Sendable (String) -> Void)?) {
-    closing.withLock { $0 = note.map(Closing.init) }
   }
 
   private func check(_ operation: Operation, _ path: String) throws(DiskError) {
@@ -106,7 +95,6 @@ final class WatchedDisk: DiskLayer {
     let path = paths.withLock { $0.removeValue(forKey: descriptor) }
     closings.withLock { $0.append(path) }
     system.close(descriptor)
-    if let path { closing.withLock { $0 }?.note(path) }
   }
 
   func write(

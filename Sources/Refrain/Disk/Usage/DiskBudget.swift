@@ -11,7 +11,8 @@ final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
   let bootIdentity: String
-  let locks: WriterLocks
+  /// Whether a warning has said that the file system cannot lock.
+  let hasReportedLocks = Atomic(false)
   let usage: UsageFile
   private let account = Mutex(Account())
   let index = Mutex(EntryIndex())
@@ -33,7 +34,6 @@ final class DiskBudget: Sendable {
     (self.directory, self.disk, self.bootIdentity) = (directory, disk, bootIdentity)
     (self.clock, self.report) = (clock, report)
     currentLimit = Mutex(limit)
-    locks = WriterLocks(directory: directory, disk: disk)
     usage = UsageFile(in: directory, bootIdentity: bootIdentity, disk: disk)
   }
 
@@ -48,7 +48,7 @@ final class DiskBudget: Sendable {
   func entryDirectory(named name: String) -> EntryDirectory {
     EntryDirectory(
       path: "\(entriesPath)/\(KeyHash.shard(of: name))/\(name)", disk: disk,
-      bootIdentity: bootIdentity, locks: locks)
+      bootIdentity: bootIdentity)
   }
 
   func shards() throws(DiskError) -> [String] {

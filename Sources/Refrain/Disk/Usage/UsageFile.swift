@@ -46,22 +46,21 @@ final class UsageFile: Sendable {
       if state.isBroken { return body(&state.own) }
       let start = ContinuousClock.now
       let patience = state.isHeldUp ? Self.shortestWait : Self.longestWait
-      guard let descriptor = disk.openLocked("\(directory)/\(Self.name)", within: patience) else {
+      guard let file = disk.openLocked("\(directory)/\(Self.name)", within: patience) else {
         if .now - start >= patience { state.isHeldUp = true }
         return body(&state.own)
       }
-      defer { disk.closeLocked(descriptor) }
       state.isHeldUp = false
       // If the file cannot be read, the directory is measured.
-      let stored = (try? disk.read(4096, of: descriptor)).flatMap(UsageRecord.decode)
+      let stored = (try? file.beginning(4096)).flatMap(UsageRecord.decode)
       var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
       let result = body(&record)
       if record == stored { return result }
       do throws(DiskError) {
-        try disk.write(record.encoded(), to: descriptor, at: 0)
+        try file.write(record.encoded(), at: 0)
       } catch {
         // The file would differ from this cache's count, so no cache may trust it.
-        try? disk.truncate(descriptor, to: 0)
+        try? file.truncate(to: 0)
         (state.own, state.isBroken) = (record, true)
       }
       return result

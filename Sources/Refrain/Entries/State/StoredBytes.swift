@@ -210,10 +210,6 @@ extension MediaCacheError {
     .storage, "Another process has stored another version of this resource.",
     remedy: "Try again; remove the entry if that does not help.")
 
-  static let newerFormat = Self(
-    .storage, "A later version of Refrain has stored this resource.",
-    remedy: "Update Refrain, or remove the entry.")
-
   static let readOnly = Self(
     .storage, "The cache directory is read-only.",
     remedy: "Use another cache directory, or allow writing to this one.")
