@@ -85,7 +85,7 @@ extension MediaCache {
     if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
       let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
-      let removed = try await stored.remove([key], at: now.wall)
+      let removed = try await stored.remove([(KeyHash.name(of: key), key)], at: now.wall)
       // Another process that writes to the entry removes it when it closes it.
       if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
     }

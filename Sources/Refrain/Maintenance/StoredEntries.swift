@@ -31,7 +31,7 @@ struct StoredEntries: Sendable {
       let shards = try await IOThreads.background.run { () throws(DiskError) in
         try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
       }
-      return try await inParallel(shards, on: IOThreads.background) { names in
+      return try await inParallel(shards) { names in
         try names.compactMap { name in
           try Task.checkCancellation()
           return try body(name)
@@ -110,7 +110,7 @@ struct StoredEntries: Sendable {
   /// Looks at one shard for each of the resources. Throws as `visit` does.
   func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
     let stored = try await reportingStorage {
-      try await inParallel(Array(keys), on: IOThreads.background) { key in
+      try await inParallel(Array(keys)) { key in
         let family = KeyHash.family(of: key)
         return try budget.names(inShard: KeyHash.shard(of: family))
           .filter { $0.hasSuffix(family) && $0 != KeyHash.name(of: key) }
@@ -178,7 +178,7 @@ extension StoredEntries {
     let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
     let noteDone = counter(to: names.count, progress)
     return try await reportingStorage {
-      try await inParallel(names, on: IOThreads.background) { name in
+      try await inParallel(names) { name in
         defer { noteDone() }
         return try verify(named: name)
       }.compactMap(\.self)
@@ -264,16 +264,14 @@ extension EntryDirectory {
   }
 }
 
-/// Calls `body` for each element, for a few at once, on `executor`, or if that is nil, where the
-/// caller's task runs. Ends with the first error, or when the task is cancelled. The values are in
-/// the order of the elements.
+/// Calls `body` for each element, for a few at once, on `IOThreads.background`. Ends with the first
+/// error, or when the task is cancelled. The values are in the order of the elements.
 func inParallel<Element: Sendable, Value: Sendable>(
-  _ elements: [Element], on executor: (any TaskExecutor)? = nil,
-  _ body: @Sendable @escaping (Element) async throws -> Value
+  _ elements: [Element], _ body: @Sendable @escaping (Element) async throws -> Value
 ) async throws -> [Value] {
   try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in
     for first in 0..<min(StoredEntries.width, elements.count) {
-      group.addTask(executorPreference: executor) {
+      group.addTask(executorPreference: IOThreads.background) {
         var values: [(Int, Value)] = []
         for index in stride(from: first, to: elements.count, by: StoredEntries.width) {
           try Task.checkCancellation()
