@@ -178,23 +178,17 @@ extension Store {
     let names = try directory.disk.names(in: directory.path)
     let isWhole = names.allSatisfy(isUnwanted)
     guard isWhole || names.contains(where: isUnwanted) else { return }
-    // Before and after: what grew until now is not taken for a part of what is freed.
     let read = try directory.bytesInUse(where: isUnwanted)
-    countGrowth(holding: read)
-    var left: Int64 = 0
-    defer { countGrowth(releasing: left) }
-    do throws(DiskError) {
-      try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
-    } catch {
-      // What still has its name counts by its size.
-      left = min(read, (try? directory.bytesInUse(where: isUnwanted)) ?? 0)
-      throw error
-    }
+    // Before and after: what grew until now is not taken for a part of what is freed.
+    countGrowth()
+    held += read
+    budget.hold(read)
+    defer { countGrowth() }
+    try isWhole ? directory.removeFiles() : directory.removeFiles(where: isUnwanted)
   }
 
-  private func countGrowth(holding read: Int64 = 0, releasing left: Int64 = 0) {
+  private func countGrowth() {
     guard let before = writer?.counted else { return }
-    held += read - left
-    writer?.counted = budget.conclude(name, reserved: left, since: before, reserving: read)
+    writer?.counted = budget.conclude(name, since: before)
   }
 }

@@ -20,8 +20,8 @@ final class UsageFile: Sendable {
     var own: UsageRecord
     /// Whether writing the file failed: its contents are out of date.
     var isBroken = false
-    /// Whether the last wait for the lock ran out.
-    var isHeldUp = false
+    /// The longest wait for the lock: short after one that ran out.
+    var patience = UsageFile.patience
   }
 
   /// Also orders the threads of this process, which are woken here; a locked file can only be polled.
@@ -33,25 +33,22 @@ final class UsageFile: Sendable {
     state = Mutex(State(own: UsageRecord(boot: boot, isMeasured: false)))
   }
 
-  /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
-  /// this cache then counts on its own and does not see other writers. So the wait is longer than a
-  /// busy machine needs.
-  private static let longestWait: Duration = .seconds(20)
-  /// The wait after one that ran out.
-  private static let shortestWait: Duration = .milliseconds(50)
+  /// A process that is stopped while it holds the lock keeps it; this cache then counts on its own
+  /// and does not see other writers. So the wait is longer than a busy machine needs.
+  private static let patience: Duration = .seconds(20)
 
   /// Changes the record. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
       let start = ContinuousClock.now
-      let patience = state.isHeldUp ? Self.shortestWait : Self.longestWait
-      guard let descriptor = disk.openLocked("\(directory)/\(Self.name)", within: patience) else {
-        if .now - start >= patience { state.isHeldUp = true }
+      let path = "\(directory)/\(Self.name)"
+      guard let descriptor = disk.openLocked(path, within: state.patience) else {
+        if .now - start >= state.patience { state.patience = .milliseconds(50) }
         return body(&state.own)
       }
       defer { disk.closeLocked(descriptor) }
-      state.isHeldUp = false
+      state.patience = Self.patience
       // If the file cannot be read, the directory is measured.
       let stored = (try? disk.read(4096, of: descriptor)).flatMap(UsageRecord.decode)
       var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
@@ -117,8 +114,8 @@ struct UsageRecord: Sendable, Hashable {
 
     static func makeID() -> UInt64 { ownIDs | lastID.add(1, ordering: .relaxed).newValue }
 
-    /// Whether its process has ended: kill(2) with signal 0 fails with ESRCH. If another process has
-    /// received the same identifier, that is only detected after the next boot.
+    /// Whether its process has ended. If another process has received the same identifier, that is
+    /// only detected after the next boot.
     var isDead: Bool {
       guard let process = pid_t(exactly: process), process > 0 else { return true }
       if process == getpid() { return id >> 32 != Self.ownIDs >> 32 }
@@ -174,9 +171,6 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  /// The usage is unknown, or includes the grant of a writer that has died.
-  var isDoubtful: Bool { !isMeasured || writers.contains(where: \.isDead) }
-
   /// Forgets writers that have died, whose grants stay counted until the measurement ends.
   mutating func beginMeasurement(_ isDead: (Writer) -> Bool = \.isDead) {
     writers.removeAll(where: isDead)
@@ -210,7 +204,7 @@ struct Account: Sendable {
   /// somebody still reads.
   private var reserved: Int64 = 0
   /// The counted growth of each open entry since it was last settled.
-  private(set) var grown: [String: Int64] = [:]
+  private var grown: [String: Int64] = [:]
 
   var outstanding: Int64 { max(0, allowance) + reserved }
 
@@ -240,23 +234,21 @@ struct Account: Sendable {
     if let name, growth > 0 { grown[name, default: 0] += growth }
   }
 
+  /// Returns the growth counted for an entry, which counts again from here on.
+  mutating func takeGrowth(of name: String) -> Int64 { grown.removeValue(forKey: name) ?? 0 }
+
   /// Settles an entry by the size of its files.
   ///
   /// - Parameters:
   ///   - bytes: reserved besides its data, and for removed files that are not read any more.
-  ///   - growth: of its files on disk since it was last settled, or opened; nil if that cannot be
-  ///     measured: then the reserve counts as written.
-  ///   - counted: of `grown` before that was measured.
+  ///   - actual: the growth of its files beyond what was counted, since it was last settled.
   ///   - isCounted: whether no measurement has replaced the count since then: one may have found
   ///     bytes missing already.
   mutating func conclude(
-    _ name: String, reserved bytes: Int64, growth: Int64?, counted: Int64, isCounted: Bool,
-    in record: inout UsageRecord
+    reserved bytes: Int64, actual: Int64, isCounted: Bool, in record: inout UsageRecord
   ) {
-    grown[name] = grown[name].flatMap { $0 > counted ? $0 - counted : nil }
-    let rest = growth.map { $0 - counted } ?? bytes
-    settle(bytes, actual: rest)
-    if isCounted, rest < 0 { record.free(-rest) }
+    settle(bytes, actual: actual)
+    if isCounted, actual < 0 { record.free(-actual) }
     report(to: &record)
   }
 
@@ -278,21 +270,20 @@ struct Account: Sendable {
   }
 }
 
-/// The format of the file `usage`: words of eight bytes, little-endian, with a place for each
-/// writer, the last one a checksum. A damaged file is treated as missing: the directory is measured.
+/// The format of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
+/// damaged file is treated as missing: the directory is measured.
 extension UsageRecord {
-  private static let magic: UInt64 = 0x3354_4955_5146_5232
-  private static let headWords = 6
+  private static let magic: UInt64 = 0x3454_4955_5146_5232
+  private static let headWords = 7
   /// Bounds each number by an exbibyte, so that sums do not overflow.
   private static let counts: Range<Int64> = 0..<1 << 60
 
   func encoded() -> [UInt8] {
     let counts = [used, granted, measurements].map(UInt64.init(bitPattern:))
-    var words = [Self.magic, boot, isMeasured ? 1 : 0] + counts
+    var words = [Self.magic, boot, isMeasured ? 1 : 0, UInt64(writers.count)] + counts
     for writer in writers {
       words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
-    words += Array(repeating: 0, count: 3 * (Self.mostWriters - writers.count))
     return (words + [words.checksum]).bytes
   }
 
@@ -300,19 +291,17 @@ extension UsageRecord {
   /// been longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
-    let end = headWords + 3 * mostWriters
-    guard words.count > end, words[0] == magic, words[end] == words[..<end].checksum else {
-      return nil
-    }
+    guard words.count > headWords, words[0] == magic, words[3] <= mostWriters else { return nil }
+    let end = headWords + 3 * Int(words[3])
+    guard words.count > end, words[end] == words[..<end].checksum else { return nil }
     let numbers = words.map(Int64.init(bitPattern:))
-    let places = stride(from: headWords, to: end, by: 3)
-    guard (numbers[3..<headWords] + places.map { numbers[$0 + 2] }).allSatisfy(counts.contains)
+    let writers = stride(from: headWords, to: end, by: 3).map { place in
+      Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
+    }
+    guard (numbers[4..<headWords] + writers.map(\.outstanding)).allSatisfy(counts.contains)
     else { return nil }
     return UsageRecord(
-      boot: words[1], used: numbers[3], granted: numbers[4], isMeasured: words[2] != 0,
-      measurements: numbers[5],
-      writers: places.filter { numbers[$0 + 2] > 0 }.map { place in
-        Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
-      })
+      boot: words[1], used: numbers[4], granted: numbers[5], isMeasured: words[2] != 0,
+      measurements: numbers[6], writers: writers)
   }
 }

@@ -71,10 +71,10 @@ import Testing
     var index = EntryIndex()
     for age in 1...3 { index.note(entry("\(age)", Double(age))) }
     index.beginScan()
-    #expect(index.next(except: [])?.name == "1")
+    #expect(index.next(at: 0, except: [])?.name == "1")
     index.leaveScan()
     index.note(entry("0", 0))
-    #expect(index.next(except: [])?.name == "0")
+    #expect(index.next(at: 0, except: [])?.name == "0")
   }
 
   /// Compares the index with a model that sorts all entries each time.
