@@ -234,10 +234,6 @@ final class DiskBudget: Sendable {
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
 
-  func claimPinned(_ bytes: Int64, for name: String) -> Bool {
-    let room = pinnableBytes ?? .max
-    return index.withLock { $0.claim(bytes, for: name, within: room) }
-  }
 }
 
 /// Scans of every entry in the background, to measure the directory and to find entries to evict.

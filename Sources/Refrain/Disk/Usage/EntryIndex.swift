@@ -109,7 +109,7 @@ struct EntryIndex: Sendable {
   /// last; more than `count` if several were used at the same time. A look at all of a large cache
   /// takes milliseconds.
   func oldest(_ count: Int = 1000, except spared: Set<String> = []) -> [MeasuredEntry] {
-    let free = entries.values.filter { mayBeEvicted($0) && !spared.contains($0.name) }
+    let free = entries.values.lazy.filter { mayBeEvicted($0) && !spared.contains($0.name) }
     // Sorting the times alone takes a fraction of the time for the entries.
     guard let latest = free.map(\.lastAccess).sorted().prefix(count).last else { return [] }
     return free.filter { $0.lastAccess <= latest }.sorted(by: MeasuredEntry.isNewer)
