@@ -113,7 +113,7 @@ actor Evictor {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
-      guard let lock = try WriterLock.acquire(directory, waits: false), !budget.isOpen(name)
+      guard let lock = try WriterLock.acquire(directory, waits: false), budget.openKey(name) == nil
       else { return 0 }
       defer { withExtendedLifetime(lock) {} }
       guard let files = try directory.files() else {

@@ -57,7 +57,7 @@ extension StoredEntries {
     var freed: Int64?
     for attempt in 0... {
       try Task.checkCancellation()
-      if key == nil, budget.isOpen(name) { key = openKey(name) }
+      key = key ?? budget.openKey(name)
       if let key, let open = await table.heldEntry(for: key) {
         defer { open.release() }
         if let bytes = try await remove(open, at: time) { freed = (freed ?? 0) + bytes }
@@ -68,7 +68,7 @@ extension StoredEntries {
         closed = try removeClosed(name)
       } catch {
         // It is this process that writes: it has just opened the entry, or is closing it.
-        guard error.code == .inUse, budget.isOpen(name), attempt < 100 else { throw error }
+        guard error.code == .inUse, budget.openKey(name) != nil, attempt < 100 else { throw error }
         continue
       }
       guard let removed = closed else { break }
@@ -80,16 +80,6 @@ extension StoredEntries {
       else { break }
     }
     return freed.map { (key, nil, $0) }
-  }
-
-  /// Returns the key of an entry that is open here, or is being opened or closed.
-  private func openKey(_ name: String) -> CacheKey? {
-    // The record of what is open may not be written yet.
-    if let entry = table.openEntries.first(where: { $0.name == name }) { return entry.key }
-    let record = budget.entryDirectory(named: name).writtenRecord
-    return record.map { CacheKey(rawValue: $0.key) }.flatMap {
-      KeyHash.name(of: $0) == name ? $0 : nil
-    }
   }
 
   private func remove(_ entry: Entry, at time: Date) async throws -> Int64? {

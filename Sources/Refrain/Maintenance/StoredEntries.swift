@@ -192,9 +192,7 @@ extension StoredEntries {
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
     // Without the lock, which keeps writers out, and needs a directory that can be written to.
-    if let (contents, held, foreignFiles) = try? directory.examine(), held == contents.spans,
-      foreignFiles == 0
-    {
+    if let (contents, _, problems) = try? directory.examine(), problems.isEmpty {
       result.key = CacheKey(rawValue: contents.record.key)
       return result
     }
@@ -204,25 +202,17 @@ extension StoredEntries {
     }
     defer { withExtendedLifetime(lock) {} }
     do throws(EntryDirectory.Problem) {
-      let (contents, held, foreignFiles) = try directory.examine()
-      let record = contents.record
-      result.key = CacheKey(rawValue: record.key)
-      let dropped = contents.spans.byteCount - held.byteCount
-      if dropped > 0 {
-        result.problems.append("\(dropped) bytes were missing from the data file and were dropped.")
-      }
-      if foreignFiles > 0 {
-        result.problems.append(
-          "\(foreignFiles) foreign files in the entry's directory were removed.")
-      }
-      if result.problems.isEmpty { return result }
+      let (contents, held, problems) = try directory.examine()
+      result.key = CacheKey(rawValue: contents.record.key)
+      result.problems = problems
+      if problems.isEmpty { return result }
       do {
         try budget.changing(name) {
           // The record is about to include spans that only a journal held.
-          try directory.disk.syncFile("\(directory.path)/\(record.file)")
+          try directory.disk.syncFile("\(directory.path)/\(contents.record.file)")
           try directory.replace(contents, claiming: held)
         }
-        result.droppedBytes = dropped
+        result.droppedBytes = contents.spans.byteCount - held.byteCount
       } catch {
         result.problems.append("The entry could not be repaired: \(error).")
       }
@@ -245,7 +235,7 @@ extension StoredEntries {
 extension EntryDirectory {
   /// Returns also the claimed spans that lie neither in a hole of the data file nor beyond its end.
   fileprivate func examine() throws(Problem) -> (
-    Contents, held: RangeSet<Int64>, foreignFiles: Int
+    Contents, held: RangeSet<Int64>, problems: [String]
   ) {
     let contents = try loadRecord()
     guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
@@ -256,11 +246,20 @@ extension EntryDirectory {
       defer { disk.close(data) }
       return try disk.holes(in: data)
     }
-    let foreignFiles = contents.files.statuses.count { name, _ in
+    let held = contents.spansInFile.subtracting(holes)
+    let missing = contents.spans.byteCount - held.byteCount
+    let foreign = contents.files.statuses.count { name, _ in
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
-    return (contents, contents.spansInFile.subtracting(holes), foreignFiles)
+    var problems: [String] = []
+    if missing > 0 {
+      problems.append("\(missing) bytes were missing from the data file and were dropped.")
+    }
+    if foreign > 0 {
+      problems.append("\(foreign) foreign files in the entry's directory were removed.")
+    }
+    return (contents, held, problems)
   }
 }
 

@@ -180,7 +180,7 @@ final class DiskBudget: Sendable {
 
   // MARK: Entries
 
-  func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
+  func openKey(_ name: String) -> CacheKey? { index.withLock { $0.openKey(name) } }
 
   /// Measures an entry for the index, whose known values remain if that fails.
   @discardableResult
@@ -233,7 +233,6 @@ final class DiskBudget: Sendable {
     guard let length, let pinnableBytes else { return true }
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
-
 }
 
 /// Scans of every entry in the background, to measure the directory and to find entries to evict.
@@ -263,9 +262,7 @@ extension DiskBudget {
     }
   }
 
-  /// Scans one shard at a time, because others wait for the same threads.
-  ///
-  /// - Returns: why a shard or an entry was passed over; nil if none was.
+  /// Returns why a shard or an entry was passed over; nil if none was.
   private func scan() async throws(DiskError) -> DiskError? {
     let began = ContinuousClock.now
     let start = usage.update { record in
@@ -296,6 +293,7 @@ extension DiskBudget {
           } catch { try passOver(error) }
         }
       } catch { try passOver(error) }
+      // Others wait for the same threads.
       await Task.yield()
     }
     // The size of what was passed over is only known as a part of the last count.
@@ -305,19 +303,17 @@ extension DiskBudget {
     return failure
   }
 
-  /// Waits until the usage is known, and enough entries to select from: all of a few, or of many
-  /// those that are scanned in 25 milliseconds. No longer than a second. Returns whether the usage is
-  /// known: nothing is evicted for a guess.
+  /// Waits until the usage is known, and enough entries to select from: all of a few, or a sample of
+  /// many. No longer than a second. Returns whether the usage is known: nothing is evicted for a guess.
   func waitForCandidates() async -> Bool {
     let start = ContinuousClock.now
     var scan: Task<Void, Never>?
     while true {
       let (isScanned, count, running) = index.withLock { ($0.lastScan != nil, $0.count, $0.scan) }
       let isKnown = usage.update(\.isMeasured)
-      if isKnown, isScanned { return true }
-      // Among 50 entries, one was probably not used for long.
-      let patience: Duration = isKnown && count >= 50 ? .milliseconds(25) : .seconds(1)
-      if .now - start > patience { return isKnown }
+      // Among 200 entries, some were probably not used for long.
+      if isKnown, isScanned || count >= 200 { return true }
+      if .now - start > .seconds(1) { return isKnown }
       // If it has failed, the next caller starts another one.
       if scan != nil, scan != running { return isKnown }
       scan = startScan()

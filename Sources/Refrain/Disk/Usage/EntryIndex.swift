@@ -20,8 +20,8 @@ struct MeasuredEntry: Sendable, Hashable {
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
   private var pinnedBytes: Int64 = 0
-  /// Those that this process has open.
-  private var open: Set<String> = []
+  /// The keys of those that this process has open.
+  private var open: [String: CacheKey] = [:]
   /// The next entries to evict, the first one last. Some may have been used since, or be gone.
   private var queue: [MeasuredEntry] = []
   /// Those measured since the running scan began, by it or by others.
@@ -62,11 +62,12 @@ struct EntryIndex: Sendable {
     return newest
   }
 
-  mutating func markOpen(_ name: String) { open.insert(name) }
+  mutating func markOpen(_ name: String, _ key: CacheKey) { open[name] = key }
 
-  mutating func markClosed(_ name: String) { open.remove(name) }
+  mutating func markClosed(_ name: String) { open[name] = nil }
 
-  func isOpen(_ name: String) -> Bool { open.contains(name) }
+  /// Returns the key of an entry that is open here, or being opened or closed; nil for others.
+  func openKey(_ name: String) -> CacheKey? { open[name] }
 
   // MARK: Pinned entries
 
@@ -87,7 +88,7 @@ struct EntryIndex: Sendable {
   // MARK: Selecting
 
   private func mayBeEvicted(_ entry: MeasuredEntry) -> Bool {
-    entry.pinnedBytes == nil && !open.contains(entry.name)
+    entry.pinnedBytes == nil && open[entry.name] == nil
   }
 
   /// Returns the entry to evict next: one whose time is over, else the least recently used one.
@@ -129,9 +130,8 @@ struct EntryIndex: Sendable {
   /// Ends a scan of all entries: those not measured since it began no longer exist, or cannot be
   /// evicted.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
-    let found = (seen.take() ?? []).union(open)
+    let found = (seen.take() ?? []).union(open.keys)
     for name in Array(entries.keys) where !found.contains(name) { forget(name) }
-    queue = []
     lastScan = (ended, ended - began)
   }
 
