@@ -30,7 +30,7 @@ final class UsageFile: Sendable {
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = BootIdentity.number(of: bootIdentity)
-    state = Mutex(State(own: UsageRecord(boot: boot, isMeasured: false)))
+    state = Mutex(State(own: UsageRecord(boot: boot, measurements: 0)))
   }
 
   /// A process that is stopped while it holds the lock keeps it; this cache then counts on its own
@@ -70,7 +70,7 @@ final class UsageFile: Sendable {
     let entries = "\(directory)/entries"
     let isEmpty = (try? disk.names(in: entries).isEmpty) ?? false
     guard isEmpty, let size = try? disk.allocated([directory, entries]) else {
-      return UsageRecord(boot: boot, used: last?.used ?? 0, isMeasured: false)
+      return UsageRecord(boot: boot, used: last?.used ?? 0, measurements: 0)
     }
     // The file's own block is not allocated yet.
     return UsageRecord(boot: boot, used: size + 4096)
@@ -130,13 +130,13 @@ struct UsageRecord: Sendable, Hashable {
   var used: Int64 = 0
   /// The bytes ever granted, without those that were given back unwritten.
   var granted: Int64 = 0
-  /// Whether `used` is known; if not, `granted` counts from the beginning of the record.
-  var isMeasured = true
-  /// The number of measurements that replaced the count. Only counts up.
-  var measurements: Int64 = 0
+  /// The number of measurements that replaced the count; 0 while `used` is unknown.
+  var measurements: Int64 = 1
   var writers: [Writer] = []
 
   static let mostWriters = 100
+
+  var isMeasured: Bool { measurements > 0 }
 
   // MARK: Granting
 
@@ -185,7 +185,7 @@ struct UsageRecord: Sendable, Hashable {
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
     if isMeasured, !isContradicted, used <= most { return }
-    (used, isMeasured) = (most, true)
+    used = most
     measurements += 1
   }
 }
@@ -274,13 +274,13 @@ struct Account: Sendable {
 /// damaged file is treated as missing: the directory is measured.
 extension UsageRecord {
   private static let magic: UInt64 = 0x3454_4955_5146_5232
-  private static let headWords = 7
+  private static let headWords = 6
   /// Bounds each number by an exbibyte, so that sums do not overflow.
   private static let counts: Range<Int64> = 0..<1 << 60
 
   func encoded() -> [UInt8] {
-    let counts = [used, granted, measurements].map(UInt64.init(bitPattern:))
-    var words = [Self.magic, boot, isMeasured ? 1 : 0, UInt64(writers.count)] + counts
+    let counts = [used, granted, measurements, Int64(writers.count)]
+    var words = [Self.magic, boot] + counts.map(UInt64.init(bitPattern:))
     for writer in writers {
       words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
@@ -291,17 +291,18 @@ extension UsageRecord {
   /// been longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
-    guard words.count > headWords, words[0] == magic, words[3] <= mostWriters else { return nil }
-    let end = headWords + 3 * Int(words[3])
+    guard words.count > headWords, words[0] == magic, words[5] <= mostWriters else { return nil }
+    let end = headWords + 3 * Int(words[5])
     guard words.count > end, words[end] == words[..<end].checksum else { return nil }
     let numbers = words.map(Int64.init(bitPattern:))
     let writers = stride(from: headWords, to: end, by: 3).map { place in
       Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
     }
-    guard (numbers[4..<headWords] + writers.map(\.outstanding)).allSatisfy(counts.contains)
-    else { return nil }
+    guard (numbers[2..<5] + writers.map(\.outstanding)).allSatisfy(counts.contains) else {
+      return nil
+    }
     return UsageRecord(
-      boot: words[1], used: numbers[4], granted: numbers[5], isMeasured: words[2] != 0,
-      measurements: numbers[6], writers: writers)
+      boot: words[1], used: numbers[2], granted: numbers[3], measurements: numbers[4],
+      writers: writers)
   }
 }

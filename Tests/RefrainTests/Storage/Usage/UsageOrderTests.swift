@@ -68,7 +68,7 @@ struct UsageOrderTests {
     // The usage is counted from the start.
     let size = directory.allocated + 4096
     directory.usageFile.update { record in
-      (record.used, record.isMeasured) = (size, true)
+      (record.used, record.measurements) = (size, 1)
     }
     let (first, second) = try await (cache.open(directory.url()), cache.open(directory.url()))
     async let start: Void = directory.expectToPlay(0..<300_000, from: first)

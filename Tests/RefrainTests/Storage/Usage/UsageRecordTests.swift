@@ -42,7 +42,7 @@ struct UsageRecordTests {
 
   @Test func `Only small grants are made before the usage is measured`() {
     let limit: Int64 = 1600
-    var record = UsageRecord(boot: 1, isMeasured: false)
+    var record = UsageRecord(boot: 1, measurements: 0)
     #expect(grant(&record, 60, to: 1, limit: limit) == 60)
     #expect(grant(&record, 60, to: 2, limit: limit) == nil)
     // Grants given back unwritten make room for others, bytes that are freed do not.
@@ -57,8 +57,8 @@ struct UsageRecordTests {
   }
 
   @Test func `A measurement counts bytes written while it runs`() {
-    for isMeasured in [true, false] {
-      var record = UsageRecord(boot: 1, used: 300, isMeasured: isMeasured)
+    for measurements in [0, 1] as [Int64] {
+      var record = UsageRecord(boot: 1, used: 300, measurements: measurements)
       // Of these, 100 are on disk when the measurement begins.
       _ = grant(&record, 200, to: 1, limit: nil)
       let start = record
@@ -79,13 +79,13 @@ struct UsageRecordTests {
     // It saw all of them, and cannot know.
     record.endMeasurement(since: start, measured: 350)
     #expect(record.used == 350)
-    #expect(record.measurements == 0)
+    #expect(record.measurements == 1)
     // Somebody has removed files by hand, or added some.
     for measured in [100, 700] as [Int64] {
       var other = record
       other.endMeasurement(since: record, measured: measured)
       #expect(other.used == measured + 50)
-      #expect(other.measurements == 1)
+      #expect(other.measurements == 2)
     }
   }
 
@@ -125,7 +125,7 @@ struct UsageRecordTests {
 
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
     let mebibyte: Int64 = 1 << 20
-    var record = UsageRecord(boot: 1, used: 900 * mebibyte, isMeasured: false)
+    var record = UsageRecord(boot: 1, used: 900 * mebibyte, measurements: 0)
     let start = record
     for number in 0..<100 {
       var account = Account()
@@ -192,14 +192,11 @@ struct UsageRecordTests {
   }
 
   @Test func `A usage record decodes as it was encoded`() {
-    for isMeasured in [true, false] {
-      var record = UsageRecord(
-        boot: 1, used: 5, granted: 7, isMeasured: isMeasured, measurements: 4)
-      _ = grant(&record, 3, to: 1, limit: nil)
-      #expect(UsageRecord.decode(record.encoded()) == record)
-      // Remains of an earlier, longer record do no harm.
-      #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
-    }
+    var record = UsageRecord(boot: 1, used: 5, granted: 7, measurements: 4)
+    _ = grant(&record, 3, to: 1, limit: nil)
+    #expect(UsageRecord.decode(record.encoded()) == record)
+    // Remains of an earlier, longer record do no harm.
+    #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
   }
 
   @Test func `A damaged usage record is refused`() {
