@@ -106,8 +106,8 @@ struct StoredEntries: Sendable {
     return Selection(headers: record.storedHeaders, variant: record.variant)
   }
 
-  /// Returns the keys of the other representations of resources that are stored, or open here.
-  /// Looks at one shard for each of the resources. Throws as `visit` does.
+  /// Returns the keys of the other representations of resources that are recorded. Looks at one
+  /// shard for each of the resources. Throws as `visit` does.
   func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
     let stored = try await reportingStorage {
       try await inParallel(Array(keys)) { key in
@@ -118,7 +118,7 @@ struct StoredEntries: Sendable {
           .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
       }
     }
-    let all = table.openEntries.map(\.key) + stored.joined().map { CacheKey(rawValue: $0) }
+    let all = stored.joined().map { CacheKey(rawValue: $0) }
     return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 

@@ -107,13 +107,15 @@ struct EntryIndex: Sendable {
   }
 
   /// Returns the least recently used entries that may be evicted, in order, the first one to go
-  /// last; more than `count` if several were used at the same time. A look at all of a large cache
-  /// takes milliseconds.
+  /// last: about `count`. A look at all of a large cache takes milliseconds.
   func oldest(_ count: Int = 1000, except spared: Set<String> = []) -> [MeasuredEntry] {
-    let free = entries.values.lazy.filter { mayBeEvicted($0) && !spared.contains($0.name) }
-    // Sorting the times alone takes a fraction of the time for the entries.
-    guard let latest = free.map(\.lastAccess).sorted().prefix(count).last else { return [] }
-    return free.filter { $0.lastAccess <= latest }.sorted(by: MeasuredEntry.isNewer)
+    let unpinned = entries.values.lazy.filter { $0.pinnedBytes == nil }
+    // Sorting the times alone, and looking for few names, takes a fraction of the time.
+    let most = count + open.count + spared.count
+    guard let latest = unpinned.map(\.lastAccess).sorted().prefix(most).last else { return [] }
+    return unpinned.filter { entry in
+      entry.lastAccess <= latest && mayBeEvicted(entry) && !spared.contains(entry.name)
+    }.sorted(by: MeasuredEntry.isNewer)
   }
 
   func overdue(at time: Double) -> [MeasuredEntry] {

@@ -103,7 +103,7 @@ import Testing
         if open.remove(name) != nil { index.markClosed(name) }
       default:
         let count = Int.random(in: 1...10, using: &random)
-        let chosen = Array(index.oldest(count).reversed())
+        let chosen = Array(index.oldest(count).reversed().prefix(count))
         let free = model.values.filter { !open.contains($0.name) }.sorted {
           MeasuredEntry.isNewer($1, $0)
         }
