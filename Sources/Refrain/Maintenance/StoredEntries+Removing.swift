@@ -23,10 +23,8 @@ extension StoredEntries {
   func remove(
     _ entries: [(name: String, key: CacheKey?)], at time: Date, _ progress: Progress? = nil
   ) async throws -> RemovedEntries {
-    let noteDone = counter(to: entries.count, progress)
-    let outcomes = try await inParallel(entries) {
+    let outcomes = try await inParallel(entries, progress) {
       entry -> Result<RemovedEntry?, MediaCacheError> in
-      defer { noteDone() }
       do {
         return .success(try await remove(entry.name, entry.key, at: time))
       } catch let error as MediaCacheError {

@@ -40,14 +40,6 @@ struct StoredEntries: Sendable {
     }
   }
 
-  func counter(to total: Int, _ progress: Progress?) -> @Sendable () -> Void {
-    let done = Atomic(0)
-    return {
-      let done = done.add(1, ordering: .relaxed).newValue
-      progress?(MediaCache.EntryProgress(done: done, total: total))
-    }
-  }
-
   func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result
   {
     do {
@@ -176,12 +168,8 @@ public struct EntryVerification: Sendable, Hashable {
 extension StoredEntries {
   func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
     let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
-    let noteDone = counter(to: names.count, progress)
     return try await reportingStorage {
-      try await inParallel(names) { name in
-        defer { noteDone() }
-        return try verify(named: name)
-      }.compactMap(\.self)
+      try await inParallel(names, progress) { try verify(named: $0) }.compactMap(\.self)
     }
   }
 
@@ -266,15 +254,22 @@ extension EntryDirectory {
 /// Calls `body` for each element, for a few at once, on `IOThreads.background`. Ends with the first
 /// error, or when the task is cancelled. The values are in the order of the elements.
 func inParallel<Element: Sendable, Value: Sendable>(
-  _ elements: [Element], _ body: @Sendable @escaping (Element) async throws -> Value
+  _ elements: [Element], _ progress: StoredEntries.Progress? = nil,
+  _ body: @Sendable @escaping (Element) async throws -> Value
 ) async throws -> [Value] {
-  try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in
+  let done = Atomic(0)
+  let noteDone: @Sendable () -> Void = {
+    let done = done.add(1, ordering: .relaxed).newValue
+    progress?(MediaCache.EntryProgress(done: done, total: elements.count))
+  }
+  return try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in
     for first in 0..<min(StoredEntries.width, elements.count) {
       group.addTask(executorPreference: IOThreads.background) {
         var values: [(Int, Value)] = []
         for index in stride(from: first, to: elements.count, by: StoredEntries.width) {
           try Task.checkCancellation()
           values.append((index, try await body(elements[index])))
+          noteDone()
           // Other tasks wait for the same threads.
           await Task.yield()
         }
