@@ -71,12 +71,12 @@ extension MediaCache {
     at keys: Set<CacheKey>, _ look: @Sendable @escaping (StoredEntries) -> Found
   ) async -> Found {
     let stored = stored
-    // Afterwards, what is being closed is on disk.
-    let entries = await table.settledEntries(for: keys)
-    let found = await IOThreads.background.run { look(stored) }
-    guard entries.contains(where: \.isClosed) else { return found }
-    // The look may have missed what an entry had in memory, and its last record.
-    _ = await table.settledEntries(for: keys)
+    // Held: what an entry has in memory is not on disk yet. What was being closed is, by now.
+    var held: [Entry] = []
+    for key in keys {
+      if let entry = await table.heldEntry(for: key) { held.append(entry) }
+    }
+    defer { for entry in held { entry.release() } }
     return await IOThreads.background.run { look(stored) }
   }
 }

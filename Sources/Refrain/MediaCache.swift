@@ -236,9 +236,9 @@ public final class MediaCache: Sendable {
   ///   `CancellationError`, with nothing removed.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
-    let (stored, time) = (stored, now.wall)
-    let others = try await stored.representations(of: [key])
-    let outcome = try await stored.remove(others.union([key]), at: time)
+    var selection = PurgeSelection()
+    selection.keys = [key]
+    let outcome = try await purge(selection)
     if let failure = outcome.failures.first { throw failure }
     return outcome.freedBytes > 0 ? outcome.freedBytes : nil
   }

@@ -97,11 +97,9 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// - Parameter keys: nil for all.
-  func settledEntries(for keys: Set<CacheKey>? = nil) async -> [Entry] {
-    let keys = keys ?? state.withLock { Set($0.slots.keys) }
+  func settledEntries() async -> [Entry] {
     var entries: [Entry] = []
-    for key in keys {
+    for key in state.withLock({ Array($0.slots.keys) }) {
       if let entry = await settledEntry(for: key) { entries.append(entry) }
     }
     return entries

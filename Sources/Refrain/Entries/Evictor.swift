@@ -8,7 +8,6 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  private var advance: Task<Void, Never>?
   private var isClosed = false
 
   init(
@@ -19,44 +18,34 @@ actor Evictor {
   }
 
   /// Reserves room for an entry (`DiskBudget.reserve`), after evictions if need be, which may take
-  /// a while: `evicts` is called before each. Nothing is evicted for a resource whose length would
-  /// not fit beside the pinned entries: it is stored as far as there is room. Returns false if
-  /// entries in use or pinned fill the limit.
+  /// a while: `evicts` is called before. Nothing is evicted for a resource whose length would not
+  /// fit beside the pinned entries: it is stored as far as there is room. Returns false if entries
+  /// in use or pinned fill the limit.
   nonisolated func reserve(
     _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
     evicts: @Sendable () -> Void = {}
   ) async -> Bool {
     if budget.reserve(bytes) { return true }
     guard budget.canHold(length(), for: name) else { return false }
-    // Others may take the room that was made.
-    for _ in 0..<4 {
-      evicts()
-      guard await makeRoom(for: bytes) else { break }
-      if budget.reserve(bytes) { return true }
-    }
-    return false
+    evicts()
+    return await makeRoom(for: bytes, reserves: true)
   }
 
-  /// Frees the room that `bytes` more need, and returns whether there is room now.
-  func makeRoom(for bytes: Int64) async -> Bool {
+  /// Frees the room that `bytes` more need, and returns whether there is room now, or with
+  /// `reserves`, whether it is reserved: others may take what was freed.
+  func makeRoom(for bytes: Int64, reserves: Bool = false) async -> Bool {
     // Waits of ten milliseconds, or until what is closing has closed: it may be reopened again and
     // again.
     var attempts = 100
-    var (isReleased, isFirst) = (false, true)
-    while budget.shortage(of: bytes) > 0 {
+    var isReleased = false
+    while reserves ? !budget.reserve(bytes) : budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates() else { return false }
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
-      if isFirst { removeOverdue(toFree: budget.shortage(of: bytes)) }
-      isFirst = false
       let shortage = budget.shortage(of: bytes)
-      if evictOldest(shortage) > 0 {
-        freeInAdvance()
-        // A concurrent measurement may still include some of the freed bytes.
-        continue
-      }
+      // A concurrent measurement may still include some of the freed bytes.
+      if shortage == 0 || evictOldest(shortage, more: advance) > 0 { continue }
       // Other processes may have stored entries that can be evicted.
-      if shortage == 0 { continue }
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they are recorded, perhaps after a sync
       // that is running, and so can those that are being closed.
@@ -69,65 +58,52 @@ actor Evictor {
     return true
   }
 
+  /// The bytes to free beyond those needed, so that not every write evicts. Before the first full
+  /// scan, the oldest known entries need not be old.
+  private var advance: Int64 {
+    guard let limit = budget.usableLimit, budget.index.withLock({ $0.lastScan != nil }) else {
+      return 0
+    }
+    return min(limit / 64, 64 << 20)
+  }
+
   /// Frees about `bytes` on a full disk, regardless of the limit, and returns the bytes freed.
   func free(_ bytes: Int64) async -> Int64 {
     _ = await budget.waitForCandidates()
-    var freed = removeOverdue(toFree: bytes)
-    freed += evictOldest(bytes - freed)
+    let freed = evictOldest(bytes)
     guard freed < bytes, await budget.rescan() else { return freed }
     return freed + evictOldest(bytes - freed)
   }
 
-  /// Stops freeing in advance for good, and waits until it has ended.
-  func close() async {
-    isClosed = true
-    advance?.cancel()
-    await advance?.value
-  }
-
-  /// Frees bytes in advance, so that later callers need not wait for room, and not every write
-  /// evicts: one entry at a time, so that a caller that needs room meanwhile gets its turn.
-  private func freeInAdvance() {
-    // Before the first full scan, the oldest known entries need not be old.
-    guard advance == nil, !isClosed, let limit = budget.usableLimit,
-      budget.index.withLock({ $0.lastScan != nil })
-    else { return }
-    advance = Task(executorPreference: IOThreads.background) {
-      while !Task.isCancelled, await self.freeNext(min(limit / 64, 64 << 20)) {}
-    }
-  }
-
-  private func freeNext(_ bytes: Int64) -> Bool {
-    let shortage = budget.shortage(of: bytes)
-    if shortage > 0, evictOldest(shortage, most: 1) > 0 { return true }
-    advance = nil
-    return false
-  }
+  /// Ends the removal of what is over, for good.
+  func close() { isClosed = true }
 
   /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
-  private func evictOldest(_ bytes: Int64, most: Int = .max) -> Int64 {
-    var (freed, count): (Int64, Int) = (0, 0)
+  ///
+  /// - Parameter more: to free beyond `bytes`, as far as that takes a few milliseconds.
+  private func evictOldest(_ bytes: Int64, more: Int64 = 0) -> Int64 {
+    let end = ContinuousClock.now + .milliseconds(3)
+    let time = budget.wallSeconds
+    var freed: Int64 = 0
     // Those that others use now.
     var spared: Set<String> = []
-    while freed < bytes, count < most {
-      let next = budget.index.withLock { [spared] in $0.next(except: spared) }
+    while freed < bytes || freed < bytes + more && .now < end {
+      let next = budget.index.withLock { [spared] in $0.next(at: time, except: spared) }
       guard let entry = next else { break }
-      switch evict(entry, toFree: bytes - freed) {
+      switch evict(entry, toFree: bytes + more - freed) {
       case nil: break
       case 0?: spared.insert(entry.name)
-      case let more?: (freed, count) = (freed + more, count + 1)
+      case let gone?: freed += gone
       }
     }
     return freed
   }
 
-  /// Removes entries whose time is over until `wanted` bytes are freed, and returns the bytes freed.
-  @discardableResult
-  func removeOverdue(toFree wanted: Int64 = .max) -> Int64 {
-    if isClosed { return 0 }
-    let now = budget.wallSeconds
-    return budget.index.withLock { $0.overdue(at: now) }
-      .reduce(0) { $0 < wanted ? $0 + (evict($1, toFree: .max) ?? 0) : $0 }
+  /// Removes entries whose time is over.
+  func removeOverdue() {
+    if isClosed { return }
+    let time = budget.wallSeconds
+    for entry in budget.index.withLock({ $0.overdue(at: time) }) { _ = evict(entry, toFree: .max) }
   }
 
   /// Evicts an entry. One of which most may stay only loses its end: the next play needs its
@@ -137,7 +113,7 @@ actor Evictor {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
-      guard let lock = try WriterLock.acquire(directory, waits: false), !budget.isOpen(name)
+      guard let lock = try WriterLock.acquire(directory, waits: false), budget.openKey(name) == nil
       else { return 0 }
       defer { withExtendedLifetime(lock) {} }
       guard let files = try directory.files() else {

@@ -109,15 +109,17 @@ extension Store {
   /// their size from the usage. What is being read of them stays counted, as reserved: no
   /// measurement sees it any more.
   func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
+    let read = try directory.bytesInUse()
     // Before and after: what grew until now is not taken for a part of what is freed.
-    countGrowth(holding: try directory.bytesInUse())
+    countGrowth()
+    held += read
+    budget.hold(read)
     defer { countGrowth() }
     try keepsRecord ? directory.removeOthers(than: []) : directory.removeFiles()
   }
 
-  private func countGrowth(holding read: Int64 = 0) {
+  private func countGrowth() {
     guard let before = writer?.counted else { return }
-    held += read
-    writer?.counted = budget.conclude(name, reserved: 0, since: before, reserving: read)
+    writer?.counted = budget.conclude(name, since: before)
   }
 }

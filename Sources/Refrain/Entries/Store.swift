@@ -165,7 +165,8 @@ actor Store {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     // The copy of a record that is replaced.
     let copy: Int64 = overhead == 0 ? 8192 : 0
-    writer = Writer(lock: lock, counted: budget.begin(name, reserving: copy))
+    writer = Writer(lock: lock, counted: budget.begin(name))
+    budget.hold(copy)
     overhead += copy
     if case .failure(let failure) = lock.locking,
       !budget.hasReportedLocks.exchange(true, ordering: .relaxed)

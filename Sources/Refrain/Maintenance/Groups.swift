@@ -33,12 +33,9 @@ extension MediaCache {
   public func remove(
     group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
-    let (stored, time) = (stored, now.wall)
-    let parts = try await entries().filter { $0.group == key }.map(\.key)
-    // These may have no record yet.
-    let open = table.openEntries.filter { $0.group == key.rawValue }.map(\.key)
-    let keys = try await stored.representations(of: [key]).union(parts + open + [key])
-    let removed = try await stored.remove(keys, at: time, progress: progress)
+    var selection = PurgeSelection()
+    (selection.keys, selection.group) = ([key], key)
+    let removed = try await purge(selection, progress: progress)
     if let failure = removed.failures.first { throw failure }
     guard removed.entries > 0 else { return nil }
     return RemovedGroup(

@@ -24,13 +24,14 @@ extension MediaCache {
   public func pin(_ resource: Resource) async throws {
     if try await pin(storedKey(for: resource)) { return }
     var resource = completed(resource)
-    let isDocument = resource.policy.documents?.isDocument(mimeType: nil, url: resource.url)
-    if isDocument == true { keep(&resource) }
     let reader = try await open(
       resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     _ = try await reader.contentInformation()
-    if reader.generation.withState(\.representation.isDocument) { keep(&resource) }
+    if reader.generation.withState(\.representation.isDocument) {
+      // Storable even if the origin forbids it.
+      resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
+    }
     try await prefetch(resource, range: 0..<1)
     // The response may select another key than before.
     guard try await pin(storedKey(for: resource)) else {
@@ -39,11 +40,6 @@ extension MediaCache {
         "\(resource.url.withoutUserInfo.absoluteString) was not stored, so it cannot be pinned.",
         remedy: "Try again.")
     }
-  }
-
-  /// Makes a document storable even if the origin forbids it.
-  private func keep(_ resource: inout Resource) {
-    resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
   }
 
   /// Pins an entry, even one in use here or in another process.
@@ -85,7 +81,7 @@ extension MediaCache {
     if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
       let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
-      let removed = try await stored.remove([key], at: now.wall)
+      let removed = try await stored.remove([(KeyHash.name(of: key), key)], at: now.wall)
       // Another process that writes to the entry removes it when it closes it.
       if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
     }
@@ -111,7 +107,8 @@ extension MediaCache {
       let name = KeyHash.name(of: key)
       let bytes = EntryDirectory.pinnedBytes(
         allocated: entry.allocatedBytes, length: entry.length)
-      guard budget.claimPinned(bytes, for: name) else {
+      let room = budget.pinnableBytes ?? .max
+      guard budget.index.withLock({ $0.claim(bytes, for: name, within: room) }) else {
         throw refusal(key.rawValue, DiskBudget.text(bytes), budget.pinnedBytes(except: [name]))
       }
       defer { budget.remeasure(name) }

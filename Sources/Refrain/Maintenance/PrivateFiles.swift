@@ -145,7 +145,6 @@ package final class PrivateFiles: Sendable {
   ///
   /// - Parameter time: returns the time; called before the first file is removed.
   func removeAll(at time: () -> Uptime) throws(MediaCacheError) {
-    var problem = "could not be removed"
     do {
       try withLock {
         let now = time()
@@ -159,18 +158,20 @@ package final class PrivateFiles: Sendable {
             failure = failure ?? error
           }
         }
-        let written = Result {
+        do {
           try replace(Self.removalName, with: Array(JSONEncoder().encode(now)))
+        } catch {
+          // A power cut must not bring the files back.
+          try? disk.syncDirectory(path)
+          failure = failure ?? error
         }
         if let failure { throw failure }
-        // A power cut must not bring the files back.
-        if case .failure = written { try disk.syncDirectory(path) }
-        problem = "were removed, but a program that runs may store its own again"
-        try written.get()
       }
     } catch {
       throw MediaCacheError(
-        .storage, "The headers, cookies, positions and queue in \(path) \(problem): \(error).",
+        .storage,
+        "The removal of the headers, cookies, positions and queue in \(path) failed or could not be "
+          + "recorded, so a program that runs may store its own again: \(error).",
         remedy: "Check the disk and the permissions of the cache directory, then try again.")
     }
   }

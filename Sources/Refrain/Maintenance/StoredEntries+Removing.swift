@@ -6,14 +6,6 @@ import RefrainLocks
 /// its beginning, unless the origin has confirmed it since. Requests that are being answered end
 /// with the version with which they began.
 extension StoredEntries {
-  /// - Parameter time: the beginning of the removal.
-  /// - Throws: `CancellationError`, with some of the entries removed.
-  func remove(
-    _ keys: Set<CacheKey>, at time: Date, progress: Progress? = nil
-  ) async throws -> RemovedEntries {
-    try await remove(keys.map { (KeyHash.name(of: $0), $0) }, at: time, progress)
-  }
-
   /// Removes every entry that no other process is writing, and returns the freed bytes. Throws as
   /// `visit`; `MediaCacheError` if an entry cannot be removed.
   func removeAll(at time: Date, progress: Progress?) async throws -> Int64 {
@@ -26,13 +18,13 @@ extension StoredEntries {
     return removed.freedBytes
   }
 
-  private func remove(
-    _ entries: [(name: String, key: CacheKey?)], at time: Date, _ progress: Progress?
+  /// - Parameter time: the beginning of the removal.
+  /// - Throws: `CancellationError`, with some of the entries removed.
+  func remove(
+    _ entries: [(name: String, key: CacheKey?)], at time: Date, _ progress: Progress? = nil
   ) async throws -> RemovedEntries {
-    let noteDone = counter(to: entries.count, progress)
-    let outcomes = try await inParallel(entries, on: IOThreads.background) {
+    let outcomes = try await inParallel(entries, progress) {
       entry -> Result<RemovedEntry?, MediaCacheError> in
-      defer { noteDone() }
       do {
         return .success(try await remove(entry.name, entry.key, at: time))
       } catch let error as MediaCacheError {
@@ -63,7 +55,7 @@ extension StoredEntries {
     var freed: Int64?
     for attempt in 0... {
       try Task.checkCancellation()
-      if key == nil, budget.isOpen(name) { key = openKey(name) }
+      key = key ?? budget.openKey(name)
       if let key, let open = await table.heldEntry(for: key) {
         defer { open.release() }
         if let bytes = try await remove(open, at: time) { freed = (freed ?? 0) + bytes }
@@ -74,7 +66,7 @@ extension StoredEntries {
         closed = try removeClosed(name)
       } catch {
         // It is this process that writes: it has just opened the entry, or is closing it.
-        guard error.code == .inUse, budget.isOpen(name), attempt < 100 else { throw error }
+        guard error.code == .inUse, budget.openKey(name) != nil, attempt < 100 else { throw error }
         continue
       }
       guard let removed = closed else { break }
@@ -88,16 +80,6 @@ extension StoredEntries {
     return freed.map { (key, nil, $0) }
   }
 
-  /// Returns the key of an entry that is open here, or is being opened or closed.
-  private func openKey(_ name: String) -> CacheKey? {
-    // The record of what is open may not be written yet.
-    if let entry = table.openEntries.first(where: { $0.name == name }) { return entry.key }
-    let record = budget.entryDirectory(named: name).writtenRecord
-    return record.map { CacheKey(rawValue: $0.key) }.flatMap {
-      KeyHash.name(of: $0) == name ? $0 : nil
-    }
-  }
-
   private func remove(_ entry: Entry, at time: Date) async throws -> Int64? {
     do {
       let size = try budget.measure(entry.name)?.allocatedBytes ?? 0
@@ -105,16 +87,11 @@ extension StoredEntries {
       let hadFiles = try await entry.storage.remove(entry, at: time)
       // Its first response may be about to come.
       guard isKnown || (hadFiles && size > 0) else { return nil }
-      noteRemoval(entry.name, entry.key, size)
+      events.send(.evicted(entry.key, bytes: size))
       return size
     } catch let error as DiskError {
       throw Self.failure(error, entry.key.rawValue)
     }
-  }
-
-  private func noteRemoval(_ name: String, _ key: CacheKey?, _ size: Int64) {
-    budget.index.withLock { $0.forget(name) }
-    if let key { events.send(.evicted(key, bytes: size)) }
   }
 
   /// Removes an entry that is not open here; nil if nothing was stored. Blocks.
@@ -133,7 +110,7 @@ extension StoredEntries {
           try directory.removeFiles()
         }
         let key = record.map { CacheKey(rawValue: $0.key) }
-        noteRemoval(name, key, size)
+        if let key { events.send(.evicted(key, bytes: size)) }
         return (key, record?.generation, size)
       }
     } catch {
@@ -159,17 +136,19 @@ package struct RemovedEntries: Sendable {
   package var failures: [MediaCacheError] = []
 }
 
-/// The entries that a purge concerns. A pure value.
+/// The entries that a removal concerns. A pure value.
 package struct PurgeSelection: Sendable, Hashable {
   /// The keys of resources, with all their representations.
   package var keys: Set<CacheKey> = []
+  /// The key of the first resource of a group, for the parts of the group.
+  var group: CacheKey?
   /// The beginnings of URLs, at least with the slash after the host.
   package private(set) var prefixes: Set<String> = []
   package var isEverything = false
 
   package init() {}
 
-  package var isEmpty: Bool { keys.isEmpty && prefixes.isEmpty && !isEverything }
+  package var isEmpty: Bool { keys.isEmpty && !needsSearch }
 
   /// Adds all resources whose URLs begin with this one, without its fragment. A URL without a path
   /// stands for its whole host.
@@ -184,11 +163,13 @@ package struct PurgeSelection: Sendable, Hashable {
     }
   }
 
-  var needsSearch: Bool { isEverything || !prefixes.isEmpty }
+  /// Whether every record has to be read.
+  var needsSearch: Bool { isEverything || !prefixes.isEmpty || group != nil }
 
   /// The key may be that of one representation; the URL is the one that was requested.
-  func contains(_ key: CacheKey, url: String) -> Bool {
+  func contains(_ key: CacheKey, url: String, group: String?) -> Bool {
     if isEverything || keys.contains(key) { return true }
+    if let group, group == self.group?.rawValue { return true }
     if let resource = Selection.resourceKey(of: key), keys.contains(resource) { return true }
     return prefixes.contains { prefix in
       key.rawValue.utf8.starts(with: prefix.utf8) || url.utf8.starts(with: prefix.utf8)
@@ -199,25 +180,31 @@ package struct PurgeSelection: Sendable, Hashable {
 /// Purging: the origin's resources have changed, and the stored responses must not be used as if
 /// they had not.
 extension MediaCache {
-  package func purge(_ selection: PurgeSelection) async throws -> RemovedEntries {
+  package func purge(
+    _ selection: PurgeSelection, progress: (@Sendable (EntryProgress) -> Void)? = nil
+  ) async throws -> RemovedEntries {
     let (stored, time) = (stored, now.wall)
     var keys = selection.keys
     // First: what requests from before this moment bring is not to be used.
     for entry in await table.settledEntries()
-    where selection.contains(entry.key, url: entry.resource.url.withoutUserInfo.absoluteString) {
+    where selection.contains(
+      entry.key, url: entry.resource.url.withoutUserInfo.absoluteString, group: entry.group)
+    {
       keys.insert(entry.key)
     }
     if selection.needsSearch {
-      let found = try await stored.visit { [budget] name -> CacheKey? in
+      let found = try await stored.visit { [budget, table] name -> CacheKey? in
         // Nothing of an unreadable entry is used.
         guard let record = budget.entryDirectory(named: name).writtenRecord else { return nil }
         let key = CacheKey(rawValue: record.key)
-        return selection.contains(key, url: record.url) ? key : nil
+        let group = table.openEntry(for: key)?.group ?? record.group
+        return selection.contains(key, url: record.url, group: group) ? key : nil
       }
       keys.formUnion(found)
     } else {
       keys.formUnion(try await stored.representations(of: selection.keys))
     }
-    return try await stored.remove(keys, at: time)
+    return try await stored.remove(
+      keys.map { (KeyHash.name(of: $0), $0) }, at: time, progress)
   }
 }

@@ -31,20 +31,12 @@ struct StoredEntries: Sendable {
       let shards = try await IOThreads.background.run { () throws(DiskError) in
         try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
       }
-      return try await inParallel(shards, on: IOThreads.background) { names in
+      return try await inParallel(shards) { names in
         try names.compactMap { name in
           try Task.checkCancellation()
           return try body(name)
         }
       }.flatMap(\.self)
-    }
-  }
-
-  func counter(to total: Int, _ progress: Progress?) -> @Sendable () -> Void {
-    let done = Atomic(0)
-    return {
-      let done = done.add(1, ordering: .relaxed).newValue
-      progress?(MediaCache.EntryProgress(done: done, total: total))
     }
   }
 
@@ -106,11 +98,11 @@ struct StoredEntries: Sendable {
     return Selection(headers: record.storedHeaders, variant: record.variant)
   }
 
-  /// Returns the keys of the other representations of resources that are stored, or open here.
-  /// Looks at one shard for each of the resources. Throws as `visit` does.
+  /// Returns the keys of the other representations of resources that are recorded. Looks at one
+  /// shard for each of the resources. Throws as `visit` does.
   func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
     let stored = try await reportingStorage {
-      try await inParallel(Array(keys), on: IOThreads.background) { key in
+      try await inParallel(Array(keys)) { key in
         let family = KeyHash.family(of: key)
         return try budget.names(inShard: KeyHash.shard(of: family))
           .filter { $0.hasSuffix(family) && $0 != KeyHash.name(of: key) }
@@ -118,7 +110,7 @@ struct StoredEntries: Sendable {
           .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
       }
     }
-    let all = table.openEntries.map(\.key) + stored.joined().map { CacheKey(rawValue: $0) }
+    let all = stored.joined().map { CacheKey(rawValue: $0) }
     return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
@@ -176,12 +168,8 @@ public struct EntryVerification: Sendable, Hashable {
 extension StoredEntries {
   func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
     let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
-    let noteDone = counter(to: names.count, progress)
     return try await reportingStorage {
-      try await inParallel(names, on: IOThreads.background) { name in
-        defer { noteDone() }
-        return try verify(named: name)
-      }.compactMap(\.self)
+      try await inParallel(names, progress) { try verify(named: $0) }.compactMap(\.self)
     }
   }
 
@@ -192,37 +180,28 @@ extension StoredEntries {
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
     // Without the lock, which keeps writers out, and needs a directory that can be written to.
-    if let (contents, held, foreignFiles) = try? directory.examine(), held == contents.spans,
-      foreignFiles == 0
-    {
+    if let (contents, _, problems) = try? directory.examine(), problems.isEmpty {
       result.key = CacheKey(rawValue: contents.record.key)
       return result
     }
-    guard !budget.isOpen(name), let lock = try WriterLock.acquire(directory, waits: false) else {
+    guard budget.openKey(name) == nil, let lock = try WriterLock.acquire(directory, waits: false)
+    else {
       result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
       return result.key == nil ? nil : result
     }
     defer { withExtendedLifetime(lock) {} }
     do throws(EntryDirectory.Problem) {
-      let (contents, held, foreignFiles) = try directory.examine()
-      let record = contents.record
-      result.key = CacheKey(rawValue: record.key)
-      let dropped = contents.spans.byteCount - held.byteCount
-      if dropped > 0 {
-        result.problems.append("\(dropped) bytes were missing from the data file and were dropped.")
-      }
-      if foreignFiles > 0 {
-        result.problems.append(
-          "\(foreignFiles) foreign files in the entry's directory were removed.")
-      }
-      if result.problems.isEmpty { return result }
+      let (contents, held, problems) = try directory.examine()
+      result.key = CacheKey(rawValue: contents.record.key)
+      result.problems = problems
+      if problems.isEmpty { return result }
       do {
         try budget.changing(name) {
           // The record is about to include spans that only a journal held.
-          try directory.disk.syncFile("\(directory.path)/\(record.file)")
+          try directory.disk.syncFile("\(directory.path)/\(contents.record.file)")
           try directory.replace(contents, claiming: held)
         }
-        result.droppedBytes = dropped
+        result.droppedBytes = contents.spans.byteCount - held.byteCount
       } catch {
         result.problems.append("The entry could not be repaired: \(error).")
       }
@@ -245,7 +224,7 @@ extension StoredEntries {
 extension EntryDirectory {
   /// Returns also the claimed spans that lie neither in a hole of the data file nor beyond its end.
   fileprivate func examine() throws(Problem) -> (
-    Contents, held: RangeSet<Int64>, foreignFiles: Int
+    Contents, held: RangeSet<Int64>, problems: [String]
   ) {
     let contents = try loadRecord()
     guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
@@ -256,28 +235,42 @@ extension EntryDirectory {
       defer { disk.close(data) }
       return try disk.holes(in: data)
     }
-    let foreignFiles = contents.files.statuses.count { name, _ in
+    let held = contents.spansInFile.subtracting(holes)
+    let missing = contents.spans.byteCount - held.byteCount
+    let foreign = contents.files.statuses.count { name, _ in
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
-    return (contents, contents.spansInFile.subtracting(holes), foreignFiles)
+    var problems: [String] = []
+    if missing > 0 {
+      problems.append("\(missing) bytes were missing from the data file and were dropped.")
+    }
+    if foreign > 0 {
+      problems.append("\(foreign) foreign files in the entry's directory were removed.")
+    }
+    return (contents, held, problems)
   }
 }
 
-/// Calls `body` for each element, for a few at once, on `executor`, or if that is nil, where the
-/// caller's task runs. Ends with the first error, or when the task is cancelled. The values are in
-/// the order of the elements.
+/// Calls `body` for each element, for a few at once, on `IOThreads.background`. Ends with the first
+/// error, or when the task is cancelled. The values are in the order of the elements.
 func inParallel<Element: Sendable, Value: Sendable>(
-  _ elements: [Element], on executor: (any TaskExecutor)? = nil,
+  _ elements: [Element], _ progress: StoredEntries.Progress? = nil,
   _ body: @Sendable @escaping (Element) async throws -> Value
 ) async throws -> [Value] {
-  try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in
+  let done = Atomic(0)
+  let noteDone: @Sendable () -> Void = {
+    let done = done.add(1, ordering: .relaxed).newValue
+    progress?(MediaCache.EntryProgress(done: done, total: elements.count))
+  }
+  return try await withThrowingTaskGroup(of: [(Int, Value)].self) { group in
     for first in 0..<min(StoredEntries.width, elements.count) {
-      group.addTask(executorPreference: executor) {
+      group.addTask(executorPreference: IOThreads.background) {
         var values: [(Int, Value)] = []
         for index in stride(from: first, to: elements.count, by: StoredEntries.width) {
           try Task.checkCancellation()
           values.append((index, try await body(elements[index])))
+          noteDone()
           // Other tasks wait for the same threads.
           await Task.yield()
         }

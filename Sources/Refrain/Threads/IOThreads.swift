@@ -29,22 +29,17 @@ package final class IOThreads: TaskExecutor {
         while true {
           waiting.wait()
           let job = jobs.withLock { $0.removeFirst() }
-          Self.withAutoreleasePool { job.runSynchronously(on: asUnownedTaskExecutor()) }
+          // A thread drains its own pool only when it ends, and these never end.
+          #if canImport(ObjectiveC)
+            autoreleasepool { job.runSynchronously(on: asUnownedTaskExecutor()) }
+          #else
+            job.runSynchronously(on: asUnownedTaskExecutor())
+          #endif
         }
       }
       thread.name = "\(name).\(index)"
       thread.start()
     }
-  }
-
-  /// Drains a pool per job: Foundation drains a thread's own pool only when the thread ends, and
-  /// these threads never end.
-  private static func withAutoreleasePool(_ work: () -> Void) {
-    #if canImport(ObjectiveC)
-      autoreleasepool(invoking: work)
-    #else
-      work()
-    #endif
   }
 
   package func enqueue(_ job: consuming ExecutorJob) {

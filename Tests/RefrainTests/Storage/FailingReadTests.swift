@@ -58,25 +58,6 @@ struct FailingReadTests {
     #expect(texts.first?.contains("could not be scanned completely") == true)
   }
 
-  @Test(arguments: [false, true])
-  func `Beside what cannot be listed, entries that are removed no longer count`(
-    _ isShard: Bool
-  ) async throws {
-    try await directory.fill(["old", "other"])
-    let (old, other) = try (directory.stored("old").directory, directory.stored("other").directory)
-    let path = isShard ? old.shardPath : old.path
-    try #require(old.shardPath != other.shardPath)
-    let disk = WatchedDisk()
-    let cache = try directory.cache(limit: 1 << 30, disk: disk)
-    await cache.budget.startScan().value
-    disk.fail { operation, found in operation == .list && found == path ? EACCES : nil }
-    try FileManager.default.removeItem(atPath: other.path)
-    await cache.budget.startScan().value
-    #expect(cache.budget.index.withLock(\.count) == 1)
-    #expect(abs(directory.usageFile.update(\.used) - directory.allocated) < 100_000)
-    await cache.close()
-  }
-
   @Test func `A scan that lacks file descriptors does not lower the count`() async throws {
     try await directory.fill(["old"])
     let path = try directory.stored("old").directory.path

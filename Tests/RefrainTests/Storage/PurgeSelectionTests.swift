@@ -7,7 +7,7 @@ import Testing
 /// Which entries a purge concerns.
 struct PurgeSelectionTests {
   private func contains(_ selection: PurgeSelection, _ key: String) -> Bool {
-    selection.contains(CacheKey(rawValue: key), url: key)
+    selection.contains(CacheKey(rawValue: key), url: key, group: nil)
   }
 
   @Test func `A key stands for all representations of its resource, and for no other`() {

@@ -83,12 +83,12 @@ final class DiskBudget: Sendable {
     let limit = usableLimit
     // Other caches cannot use the unneeded part of a grant while this one writes.
     let quantum = limit.map { min(8 << 20, max(64 << 10, $0 / 128)) } ?? 8 << 20
-    let (isGranted, isDoubtful) = update { account, record in
-      (account.reserve(bytes, quantum: quantum, limit: limit, from: &record), record.isDoubtful)
+    let (isGranted, isMeasured) = update { account, record in
+      (account.reserve(bytes, quantum: quantum, limit: limit, from: &record), record.isMeasured)
     }
     // A scan that has failed would fail each time.
     let mayScan = index.withLock { $0.scanFailure == nil && $0.isOld(at: .now) }
-    if limit != nil, isDoubtful, mayScan { startScan() }
+    if limit != nil, !isMeasured, mayScan { startScan() }
     return isGranted
   }
 
@@ -105,7 +105,10 @@ final class DiskBudget: Sendable {
     return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
   }
 
-  func giveBack() { update { $0.report(to: &$1) } }
+  private func giveBack() { update { $0.report(to: &$1) } }
+
+  /// Reserves `bytes` whatever the limit: they are taken already.
+  func hold(_ bytes: Int64) { update { _ = $0.reserve(bytes, limit: nil, from: &$1) } }
 
   @discardableResult
   private func update<Result: Sendable>(
@@ -118,7 +121,8 @@ final class DiskBudget: Sendable {
 
   /// What is known before an entry is changed.
   struct Before: Sendable {
-    /// The size of the entry and its shard; nil if it could not be measured.
+    /// The size of the entry and its shard, which grows with the number of its entries; nil if it
+    /// could not be measured.
     var bytes: Int64?
     /// Identifies the count by then. What is freed from now on is subtracted from it, and from no
     /// measurement made meanwhile, which may already lack it.
@@ -126,40 +130,32 @@ final class DiskBudget: Sendable {
   }
 
   /// Begins a change of an entry, which `conclude` ends. `size` is the entry's, if it was just
-  /// measured; `bytes` are reserved whatever the limit.
-  func begin(_ name: String, size: Int64? = nil, reserving bytes: Int64 = 0) -> Before {
-    let before = withShard(of: name, size ?? remeasure(name))
-    return update { account, record in
-      _ = account.reserve(bytes, limit: nil, from: &record)
-      return Before(bytes: before, measurements: record.measurements)
-    }
+  /// measured.
+  func begin(_ name: String, size: Int64? = nil) -> Before {
+    let bytes = withShard(of: name, size ?? remeasure(name))
+    return Before(bytes: bytes, measurements: usage.update(\.measurements))
   }
 
-  /// Adds the size of an entry's shard, which grows with the number of its entries.
   private func withShard(of name: String, _ size: Int64?) -> Int64? {
     let shard = try? disk.allocated([entryDirectory(named: name).shardPath])
     return size.flatMap { size in shard.map { size + $0 } }
   }
 
   /// Settles the changes of an entry since `begin` or the last call (`Account.conclude`). `before`
-  /// is nil if nothing was written. Returns what is known before further changes, for which `more`
-  /// is reserved whatever the limit.
+  /// is nil if nothing was written. Returns what is known before further changes.
   @discardableResult
-  func conclude(
-    _ name: String, reserved bytes: Int64, since before: Before?, reserving more: Int64 = 0
-  ) -> Before {
-    // Other fetches write meanwhile: what is measured may lack what they add to it from here on.
-    let counted = account.withLock { $0.grown[name, default: 0] }
+  func conclude(_ name: String, reserved bytes: Int64 = 0, since before: Before?) -> Before {
+    // First: what is measured may lack what other fetches add from here on.
+    let counted = account.withLock { $0.takeGrowth(of: name) }
     var (size, growth): (Int64?, Int64?) = (nil, 0)
     if let before {
       size = withShard(of: name, remeasure(name))
       growth = before.bytes.flatMap { bytes in size.map { $0 - bytes } }
     }
-    return update { [size, growth] account, record in
+    // If the growth is unknown, the reserve counts as written.
+    return update { [size, rest = growth.map { $0 - counted } ?? bytes] account, record in
       let isCounted = before.map { $0.measurements == record.measurements } ?? true
-      account.conclude(
-        name, reserved: bytes, growth: growth, counted: counted, isCounted: isCounted, in: &record)
-      _ = account.reserve(more, limit: nil, from: &record)
+      account.conclude(reserved: bytes, actual: rest, isCounted: isCounted, in: &record)
       return Before(bytes: size, measurements: record.measurements)
     }
   }
@@ -173,7 +169,8 @@ final class DiskBudget: Sendable {
   ) throws(Failure) -> Int64? {
     // The copy of a record that is being replaced.
     let copy: Int64 = 8192
-    let before = begin(name, size: size, reserving: copy)
+    let before = begin(name, size: size)
+    hold(copy)
     let result = Result(catching: body)
     // After a failure, too: part of it may have been freed.
     let after = conclude(name, reserved: copy, since: before)
@@ -183,7 +180,7 @@ final class DiskBudget: Sendable {
 
   // MARK: Entries
 
-  func isOpen(_ name: String) -> Bool { index.withLock { $0.isOpen(name) } }
+  func openKey(_ name: String) -> CacheKey? { index.withLock { $0.openKey(name) } }
 
   /// Measures an entry for the index, whose known values remain if that fails.
   @discardableResult
@@ -236,11 +233,6 @@ final class DiskBudget: Sendable {
     guard let length, let pinnableBytes else { return true }
     return length <= pinnableBytes - pinnedBytes(except: [name])
   }
-
-  func claimPinned(_ bytes: Int64, for name: String) -> Bool {
-    let room = pinnableBytes ?? .max
-    return index.withLock { $0.claim(bytes, for: name, within: room) }
-  }
 }
 
 /// Scans of every entry in the background, to measure the directory and to find entries to evict.
@@ -249,7 +241,6 @@ extension DiskBudget {
   func startScan() -> Task<Void, Never> {
     index.withLock { index in
       if let scan = index.scan { return scan }
-      if index.isClosed { return Task {} }
       let task = Task(executorPreference: IOThreads.background) {
         var failure: DiskError?
         do throws(DiskError) { failure = try await self.scan() } catch { failure = error }
@@ -261,18 +252,17 @@ extension DiskBudget {
         guard let failure, failure.code != last?.code else { return }
         self.report(
           .warning(
-            "\(self.directory) could not be scanned completely: \(failure). What cannot be read "
-              + "keeps its last known size; if the directory itself cannot be, and no size is known, "
-              + "little is stored, to stay within the limit. Check its permissions."))
+            "\(self.directory) could not be scanned completely: \(failure). Until it can be, files "
+              + "that other programs remove stay counted; if the directory itself cannot be read, and "
+              + "no size is known, little is stored, to stay within the limit. Check its permissions."
+          ))
       }
       index.scan = task
       return task
     }
   }
 
-  /// Scans one shard at a time, because others wait for the same threads.
-  ///
-  /// - Returns: why a shard or an entry was passed over; nil if none was.
+  /// Returns why a shard or an entry was passed over; nil if none was.
   private func scan() async throws(DiskError) -> DiskError? {
     let began = ContinuousClock.now
     let start = usage.update { record in
@@ -282,12 +272,10 @@ extension DiskBudget {
     index.withLock { $0.beginScan() }
     var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     var failure: DiskError?
-    // What may stay unreadable for good keeps its last known size.
-    func passOver(_ names: [String], _ error: DiskError) throws(DiskError) {
-      // The next scan will find it: the count stays.
+    // What may stay unreadable for good does not keep the rest from being measured.
+    func passOver(_ error: DiskError) throws(DiskError) {
       if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
       failure = error
-      sum += index.withLock { $0.passOver(names) }
     }
     // In random order, so that the first entries are a sample of all.
     for shard in try shards().shuffled() {
@@ -302,31 +290,30 @@ extension DiskBudget {
             guard let entry = try measure(name) else { continue }
             sum += entry.allocatedBytes
             index.withLock { $0.note(entry) }
-          } catch { try passOver([name], error) }
+          } catch { try passOver(error) }
         }
-      } catch { try passOver(index.withLock { $0.names(inShard: shard) }, error) }
+      } catch { try passOver(error) }
+      // Others wait for the same threads.
       await Task.yield()
     }
-    // After a restart, what was passed over is only known as a part of the last count.
-    if failure != nil, !start.isMeasured { sum = max(sum, start.used) }
+    // The size of what was passed over is only known as a part of the last count.
+    if failure != nil { sum = max(sum, start.used) }
     usage.update { [sum] record in record.endMeasurement(since: start, measured: sum) }
     index.withLock { $0.endScan(began: began, ended: .now) }
     return failure
   }
 
-  /// Waits until the usage is known, and enough entries to select from: all of a few, or of many
-  /// those that are scanned in 25 milliseconds. No longer than a second if any entry is known.
-  /// Returns whether the usage is known: nothing is evicted for a guess.
+  /// Waits until the usage is known, and enough entries to select from: all of a few, or a sample of
+  /// many. No longer than a second. Returns whether the usage is known: nothing is evicted for a guess.
   func waitForCandidates() async -> Bool {
     let start = ContinuousClock.now
     var scan: Task<Void, Never>?
     while true {
       let (isScanned, count, running) = index.withLock { ($0.lastScan != nil, $0.count, $0.scan) }
       let isKnown = usage.update(\.isMeasured)
-      if isKnown, isScanned { return true }
-      // Among 50 entries, one was probably not used for long.
-      let patience: Duration = isKnown && count >= 50 ? .milliseconds(25) : .seconds(1)
-      if isScanned || count > 0, .now - start > patience { return isKnown }
+      // Among 200 entries, some were probably not used for long.
+      if isKnown, isScanned || count >= 200 { return true }
+      if .now - start > .seconds(1) { return isKnown }
       // If it has failed, the next caller starts another one.
       if scan != nil, scan != running { return isKnown }
       scan = startScan()
@@ -347,13 +334,9 @@ extension DiskBudget {
   /// As `rescan`, for the pins of other processes. Without a limit, their number does not matter.
   func knowPinned() async { if limit != nil { await rescan() } }
 
-  /// Returns unused grants; nothing is written after this call. Cancels a running scan and waits
-  /// for it.
+  /// Returns unused grants, after the end of a running scan, which is cancelled.
   func close() async {
-    let scan = index.withLock { index in
-      index.isClosed = true
-      return index.scan
-    }
+    let scan = index.withLock(\.scan)
     scan?.cancel()
     await scan?.value
     await IOThreads.background.run { self.giveBack() }

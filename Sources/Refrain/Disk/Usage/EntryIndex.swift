@@ -20,18 +20,16 @@ struct MeasuredEntry: Sendable, Hashable {
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
   private var pinnedBytes: Int64 = 0
-  /// Those that this process has open.
-  private var open: Set<String> = []
+  /// The keys of those that this process has open.
+  private var open: [String: CacheKey] = [:]
   /// The next entries to evict, the first one last. Some may have been used since, or be gone.
   private var queue: [MeasuredEntry] = []
-  /// Those measured since the last scan began, by it or by others; nil once it has completed.
+  /// Those measured since the running scan began, by it or by others.
   private var seen: Set<String>?
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
   var scan: Task<Void, Never>?
   /// Why the last scan failed, or passed over a part; nil if it did not.
   var scanFailure: DiskError?
-  /// Whether no scan may begin any more.
-  var isClosed = false
   /// The latest known time of access.
   private var newest = -Double.infinity
 
@@ -64,11 +62,12 @@ struct EntryIndex: Sendable {
     return newest
   }
 
-  mutating func markOpen(_ name: String) { open.insert(name) }
+  mutating func markOpen(_ name: String, _ key: CacheKey) { open[name] = key }
 
-  mutating func markClosed(_ name: String) { open.remove(name) }
+  mutating func markClosed(_ name: String) { open[name] = nil }
 
-  func isOpen(_ name: String) -> Bool { open.contains(name) }
+  /// Returns the key of an entry that is open here, or being opened or closed; nil for others.
+  func openKey(_ name: String) -> CacheKey? { open[name] }
 
   // MARK: Pinned entries
 
@@ -89,11 +88,11 @@ struct EntryIndex: Sendable {
   // MARK: Selecting
 
   private func mayBeEvicted(_ entry: MeasuredEntry) -> Bool {
-    entry.pinnedBytes == nil && !open.contains(entry.name)
+    entry.pinnedBytes == nil && open[entry.name] == nil
   }
 
-  /// Returns the least recently used entry that may be evicted.
-  mutating func next(except spared: Set<String>) -> MeasuredEntry? {
+  /// Returns the entry to evict next: one whose time is over, else the least recently used one.
+  mutating func next(at time: Double, except spared: Set<String>) -> MeasuredEntry? {
     for isSelected in [false, true] {
       while let entry = queue.popLast() {
         // It was not used, shortened or removed since it was selected.
@@ -102,30 +101,21 @@ struct EntryIndex: Sendable {
         }
       }
       if isSelected { break }
-      queue = oldest(except: spared)
+      queue = oldest(except: spared) + overdue(at: time)
     }
     return nil
   }
 
   /// Returns the least recently used entries that may be evicted, in order, the first one to go
-  /// last. A look at all of a large cache takes milliseconds.
+  /// last: about `count`. A look at all of a large cache takes milliseconds.
   func oldest(_ count: Int = 1000, except spared: Set<String> = []) -> [MeasuredEntry] {
-    var found: [MeasuredEntry] = []
-    // Nothing later is among the first: most entries are passed over by this comparison.
-    var bound = Double.infinity
-    func shorten() {
-      found.sort(by: MeasuredEntry.isNewer)
-      found.removeFirst(max(0, found.count - count))
-    }
-    for entry in entries.values
-    where entry.lastAccess <= bound && mayBeEvicted(entry) && !spared.contains(entry.name) {
-      found.append(entry)
-      guard found.count == 2 * count else { continue }
-      shorten()
-      bound = found.first?.lastAccess ?? .infinity
-    }
-    shorten()
-    return found
+    let unpinned = entries.values.lazy.filter { $0.pinnedBytes == nil }
+    // Sorting the times alone, and looking for few names, takes a fraction of the time.
+    let most = count + open.count + spared.count
+    guard let latest = unpinned.map(\.lastAccess).sorted().prefix(most).last else { return [] }
+    return unpinned.filter { entry in
+      entry.lastAccess <= latest && mayBeEvicted(entry) && !spared.contains(entry.name)
+    }.sorted(by: MeasuredEntry.isNewer)
   }
 
   func overdue(at time: Double) -> [MeasuredEntry] {
@@ -139,22 +129,11 @@ struct EntryIndex: Sendable {
 
   mutating func beginScan() { seen = [] }
 
-  func names(inShard shard: String) -> [String] {
-    entries.keys.filter { KeyHash.shard(of: $0) == shard }
-  }
-
-  /// Keeps entries that a scan could not measure, and returns their last known size.
-  mutating func passOver(_ names: [String]) -> Int64 {
-    seen?.formUnion(names)
-    return names.reduce(0) { $0 + (entries[$1]?.allocatedBytes ?? 0) }
-  }
-
-  /// Ends a scan of all entries: those neither measured nor passed over since it began no longer
-  /// exist.
+  /// Ends a scan of all entries: those not measured since it began no longer exist, or cannot be
+  /// evicted.
   mutating func endScan(began: ContinuousClock.Instant, ended: ContinuousClock.Instant) {
-    let found = (seen.take() ?? []).union(open)
+    let found = (seen.take() ?? []).union(open.keys)
     for name in Array(entries.keys) where !found.contains(name) { forget(name) }
-    queue = []
     lastScan = (ended, ended - began)
   }
 

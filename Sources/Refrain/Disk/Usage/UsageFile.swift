@@ -20,8 +20,8 @@ final class UsageFile: Sendable {
     var own: UsageRecord
     /// Whether writing the file failed: its contents are out of date.
     var isBroken = false
-    /// Whether the last wait for the lock ran out.
-    var isHeldUp = false
+    /// The longest wait for the lock: short after one that ran out.
+    var patience = UsageFile.patience
   }
 
   /// Also orders the threads of this process, which are woken here; a locked file can only be polled.
@@ -30,27 +30,24 @@ final class UsageFile: Sendable {
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = BootIdentity.number(of: bootIdentity)
-    state = Mutex(State(own: UsageRecord(boot: boot, isMeasured: false)))
+    state = Mutex(State(own: UsageRecord(boot: boot, measurements: 0)))
   }
 
-  /// The longest wait for the lock. A process that is stopped while it holds the lock keeps it;
-  /// this cache then counts on its own and does not see other writers. So the wait is longer than a
-  /// busy machine needs.
-  private static let longestWait: Duration = .seconds(20)
-  /// The wait after one that ran out.
-  private static let shortestWait: Duration = .milliseconds(50)
+  /// A process that is stopped while it holds the lock keeps it; this cache then counts on its own
+  /// and does not see other writers. So the wait is longer than a busy machine needs.
+  private static let patience: Duration = .seconds(20)
 
   /// Changes the record. Usually blocks for some ten microseconds.
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
       let start = ContinuousClock.now
-      let patience = state.isHeldUp ? Self.shortestWait : Self.longestWait
-      guard let file = disk.openLocked("\(directory)/\(Self.name)", within: patience) else {
-        if .now - start >= patience { state.isHeldUp = true }
+      let path = "\(directory)/\(Self.name)"
+      guard let file = disk.openLocked(path, within: state.patience) else {
+        if .now - start >= state.patience { state.patience = .milliseconds(50) }
         return body(&state.own)
       }
-      state.isHeldUp = false
+      state.patience = Self.patience
       // If the file cannot be read, the directory is measured.
       let stored = (try? file.beginning(4096)).flatMap(UsageRecord.decode)
       var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
@@ -72,7 +69,7 @@ final class UsageFile: Sendable {
     let entries = "\(directory)/entries"
     let isEmpty = (try? disk.names(in: entries).isEmpty) ?? false
     guard isEmpty, let size = try? disk.allocated([directory, entries]) else {
-      return UsageRecord(boot: boot, used: last?.used ?? 0, isMeasured: false)
+      return UsageRecord(boot: boot, used: last?.used ?? 0, measurements: 0)
     }
     // The file's own block is not allocated yet.
     return UsageRecord(boot: boot, used: size + 4096)
@@ -116,8 +113,8 @@ struct UsageRecord: Sendable, Hashable {
 
     static func makeID() -> UInt64 { ownIDs | lastID.add(1, ordering: .relaxed).newValue }
 
-    /// Whether its process has ended: kill(2) with signal 0 fails with ESRCH. If another process has
-    /// received the same identifier, that is only detected after the next boot.
+    /// Whether its process has ended. If another process has received the same identifier, that is
+    /// only detected after the next boot.
     var isDead: Bool {
       guard let process = pid_t(exactly: process), process > 0 else { return true }
       if process == getpid() { return id >> 32 != Self.ownIDs >> 32 }
@@ -132,13 +129,13 @@ struct UsageRecord: Sendable, Hashable {
   var used: Int64 = 0
   /// The bytes ever granted, without those that were given back unwritten.
   var granted: Int64 = 0
-  /// Whether `used` is known; if not, `granted` counts from the beginning of the record.
-  var isMeasured = true
-  /// The number of measurements that replaced the count. Only counts up.
-  var measurements: Int64 = 0
+  /// The number of measurements that replaced the count; 0 while `used` is unknown.
+  var measurements: Int64 = 1
   var writers: [Writer] = []
 
   static let mostWriters = 100
+
+  var isMeasured: Bool { measurements > 0 }
 
   // MARK: Granting
 
@@ -173,9 +170,6 @@ struct UsageRecord: Sendable, Hashable {
 
   // MARK: Measuring
 
-  /// The usage is unknown, or includes the grant of a writer that has died.
-  var isDoubtful: Bool { !isMeasured || writers.contains(where: \.isDead) }
-
   /// Forgets writers that have died, whose grants stay counted until the measurement ends.
   mutating func beginMeasurement(_ isDead: (Writer) -> Bool = \.isDead) {
     writers.removeAll(where: isDead)
@@ -190,7 +184,7 @@ struct UsageRecord: Sendable, Hashable {
     // More than was ever counted meanwhile: somebody else has added files.
     let isContradicted = measured > start.used + grantedSince
     if isMeasured, !isContradicted, used <= most { return }
-    (used, isMeasured) = (most, true)
+    used = most
     measurements += 1
   }
 }
@@ -209,7 +203,7 @@ struct Account: Sendable {
   /// somebody still reads.
   private var reserved: Int64 = 0
   /// The counted growth of each open entry since it was last settled.
-  private(set) var grown: [String: Int64] = [:]
+  private var grown: [String: Int64] = [:]
 
   var outstanding: Int64 { max(0, allowance) + reserved }
 
@@ -239,23 +233,21 @@ struct Account: Sendable {
     if let name, growth > 0 { grown[name, default: 0] += growth }
   }
 
+  /// Returns the growth counted for an entry, which counts again from here on.
+  mutating func takeGrowth(of name: String) -> Int64 { grown.removeValue(forKey: name) ?? 0 }
+
   /// Settles an entry by the size of its files.
   ///
   /// - Parameters:
   ///   - bytes: reserved besides its data, and for removed files that are not read any more.
-  ///   - growth: of its files on disk since it was last settled, or opened; nil if that cannot be
-  ///     measured: then the reserve counts as written.
-  ///   - counted: of `grown` before that was measured.
+  ///   - actual: the growth of its files beyond what was counted, since it was last settled.
   ///   - isCounted: whether no measurement has replaced the count since then: one may have found
   ///     bytes missing already.
   mutating func conclude(
-    _ name: String, reserved bytes: Int64, growth: Int64?, counted: Int64, isCounted: Bool,
-    in record: inout UsageRecord
+    reserved bytes: Int64, actual: Int64, isCounted: Bool, in record: inout UsageRecord
   ) {
-    grown[name] = grown[name].flatMap { $0 > counted ? $0 - counted : nil }
-    let rest = growth.map { $0 - counted } ?? bytes
-    settle(bytes, actual: rest)
-    if isCounted, rest < 0 { record.free(-rest) }
+    settle(bytes, actual: actual)
+    if isCounted, actual < 0 { record.free(-actual) }
     report(to: &record)
   }
 
@@ -277,21 +269,20 @@ struct Account: Sendable {
   }
 }
 
-/// The format of the file `usage`: words of eight bytes, little-endian, with a place for each
-/// writer, the last one a checksum. A damaged file is treated as missing: the directory is measured.
+/// The format of the file `usage`: words of eight bytes, little-endian, the last one a checksum. A
+/// damaged file is treated as missing: the directory is measured.
 extension UsageRecord {
-  private static let magic: UInt64 = 0x3354_4955_5146_5232
+  private static let magic: UInt64 = 0x3454_4955_5146_5232
   private static let headWords = 6
   /// Bounds each number by an exbibyte, so that sums do not overflow.
   private static let counts: Range<Int64> = 0..<1 << 60
 
   func encoded() -> [UInt8] {
-    let counts = [used, granted, measurements].map(UInt64.init(bitPattern:))
-    var words = [Self.magic, boot, isMeasured ? 1 : 0] + counts
+    let counts = [used, granted, measurements, Int64(writers.count)]
+    var words = [Self.magic, boot] + counts.map(UInt64.init(bitPattern:))
     for writer in writers {
       words += [writer.id, UInt64(bitPattern: writer.process), UInt64(writer.outstanding)]
     }
-    words += Array(repeating: 0, count: 3 * (Self.mostWriters - writers.count))
     return (words + [words.checksum]).bytes
   }
 
@@ -299,19 +290,18 @@ extension UsageRecord {
   /// been longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
-    let end = headWords + 3 * mostWriters
-    guard words.count > end, words[0] == magic, words[end] == words[..<end].checksum else {
+    guard words.count > headWords, words[0] == magic, words[5] <= mostWriters else { return nil }
+    let end = headWords + 3 * Int(words[5])
+    guard words.count > end, words[end] == words[..<end].checksum else { return nil }
+    let numbers = words.map(Int64.init(bitPattern:))
+    let writers = stride(from: headWords, to: end, by: 3).map { place in
+      Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
+    }
+    guard (numbers[2..<5] + writers.map(\.outstanding)).allSatisfy(counts.contains) else {
       return nil
     }
-    let numbers = words.map(Int64.init(bitPattern:))
-    let places = stride(from: headWords, to: end, by: 3)
-    guard (numbers[3..<headWords] + places.map { numbers[$0 + 2] }).allSatisfy(counts.contains)
-    else { return nil }
     return UsageRecord(
-      boot: words[1], used: numbers[3], granted: numbers[4], isMeasured: words[2] != 0,
-      measurements: numbers[5],
-      writers: places.filter { numbers[$0 + 2] > 0 }.map { place in
-        Writer(id: words[place], process: numbers[place + 1], outstanding: numbers[place + 2])
-      })
+      boot: words[1], used: numbers[2], granted: numbers[3], measurements: numbers[4],
+      writers: writers)
   }
 }

@@ -25,7 +25,7 @@ import Testing
     for age in 1...4 { index.note(entry("\(age)", Double(age))) }
     #expect(index.allOldest().first == "1")
     index.forget("1")
-    index.markOpen("2")
+    index.markOpen("2", CacheKey(rawValue: ""))
     #expect(index.allOldest().first == "3")
     _ = index.touch("3", at: 10)
     index.note(entry("0", 0))
@@ -46,7 +46,7 @@ import Testing
     var index = EntryIndex()
     func comeAndGo() {
       for number in 0..<1000 {
-        index.markOpen("\(number)")
+        index.markOpen("\(number)", CacheKey(rawValue: ""))
         index.markClosed("\(number)")
         index.note(entry("\(number)", Double(number)))
         index.forget("\(number)")
@@ -71,10 +71,10 @@ import Testing
     var index = EntryIndex()
     for age in 1...3 { index.note(entry("\(age)", Double(age))) }
     index.beginScan()
-    #expect(index.next(except: [])?.name == "1")
+    #expect(index.next(at: 0, except: [])?.name == "1")
     index.leaveScan()
     index.note(entry("0", 0))
-    #expect(index.next(except: [])?.name == "0")
+    #expect(index.next(at: 0, except: [])?.name == "0")
   }
 
   /// Compares the index with a model that sorts all entries each time.
@@ -98,12 +98,12 @@ import Testing
         let time = index.touch(name, at: Double(round))
         model[name]?.lastAccess = time
       case 2:
-        if open.insert(name).inserted { index.markOpen(name) }
+        if open.insert(name).inserted { index.markOpen(name, CacheKey(rawValue: "")) }
       case 3:
         if open.remove(name) != nil { index.markClosed(name) }
       default:
         let count = Int.random(in: 1...10, using: &random)
-        let chosen = Array(index.oldest(count).reversed())
+        let chosen = Array(index.oldest(count).reversed().prefix(count))
         let free = model.values.filter { !open.contains($0.name) }.sorted {
           MeasuredEntry.isNewer($1, $0)
         }

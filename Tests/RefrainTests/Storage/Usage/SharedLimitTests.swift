@@ -78,11 +78,10 @@ struct SharedLimitTests {
       record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 1 << 20))
     }
     #expect(used == directory.allocated + (1 << 20))
-    let second = try directory.cache(limit: 64 << 20)
-    try await second.prefetch(directory.url("c"))
-    try await eventually("the dead writer is forgotten") { file.update { $0.writers.isEmpty } }
-    await second.close()
+    try await prefetch(["c"], directory.cache(limit: 64 << 20))
+    #expect(used == directory.allocated + (1 << 20))
     try await measureQuietly()
+    #expect(file.update { $0.writers.isEmpty })
     #expect(used == directory.allocated)
   }
 

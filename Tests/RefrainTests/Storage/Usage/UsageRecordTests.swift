@@ -42,7 +42,7 @@ struct UsageRecordTests {
 
   @Test func `Only small grants are made before the usage is measured`() {
     let limit: Int64 = 1600
-    var record = UsageRecord(boot: 1, isMeasured: false)
+    var record = UsageRecord(boot: 1, measurements: 0)
     #expect(grant(&record, 60, to: 1, limit: limit) == 60)
     #expect(grant(&record, 60, to: 2, limit: limit) == nil)
     // Grants given back unwritten make room for others, bytes that are freed do not.
@@ -57,8 +57,8 @@ struct UsageRecordTests {
   }
 
   @Test func `A measurement counts bytes written while it runs`() {
-    for isMeasured in [true, false] {
-      var record = UsageRecord(boot: 1, used: 300, isMeasured: isMeasured)
+    for measurements in [0, 1] as [Int64] {
+      var record = UsageRecord(boot: 1, used: 300, measurements: measurements)
       // Of these, 100 are on disk when the measurement begins.
       _ = grant(&record, 200, to: 1, limit: nil)
       let start = record
@@ -79,13 +79,13 @@ struct UsageRecordTests {
     // It saw all of them, and cannot know.
     record.endMeasurement(since: start, measured: 350)
     #expect(record.used == 350)
-    #expect(record.measurements == 0)
+    #expect(record.measurements == 1)
     // Somebody has removed files by hand, or added some.
     for measured in [100, 700] as [Int64] {
       var other = record
       other.endMeasurement(since: record, measured: measured)
       #expect(other.used == measured + 50)
-      #expect(other.measurements == 1)
+      #expect(other.measurements == 2)
     }
   }
 
@@ -114,27 +114,28 @@ struct UsageRecordTests {
     var record = UsageRecord(boot: 1)
     record.note(.init(id: UsageRecord.Writer.makeID(), process: own, outstanding: 1))
     record.beginMeasurement()
-    #expect(record.writers.count == 1 && !record.isDoubtful)
+    #expect(record.writers.count == 1)
     // No process has that number; and an earlier process may have had this one's.
     record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 1))
     record.note(.init(id: 8, process: own, outstanding: 1))
-    #expect(record.isDoubtful)
+    #expect(record.writers.count == 3)
     record.beginMeasurement()
-    #expect(record.writers.count == 1 && !record.isDoubtful)
+    #expect(record.writers.count == 1)
   }
 
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
     let mebibyte: Int64 = 1 << 20
-    var record = UsageRecord(boot: 1, used: 900 * mebibyte, isMeasured: false)
+    var record = UsageRecord(boot: 1, used: 900 * mebibyte, measurements: 0)
     let start = record
     for number in 0..<100 {
       var account = Account()
       let isGranted = account.reserve(96 << 10, quantum: 8 * mebibyte, limit: nil, from: &record)
       #expect(isGranted)
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
+      let counted = account.takeGrowth(of: "\(number)")
+      #expect(counted == 64 << 10)
       account.conclude(
-        "\(number)", reserved: 32 << 10, growth: 72 << 10, counted: 64 << 10, isCounted: true,
-        in: &record)
+        reserved: 32 << 10, actual: (72 << 10) - counted, isCounted: true, in: &record)
       #expect(account.outstanding == 0)
     }
     record.endMeasurement(since: start, measured: 900 * mebibyte)
@@ -144,19 +145,22 @@ struct UsageRecordTests {
   @Test func `Bytes written while an entry is measured stay counted`() {
     var record = UsageRecord(boot: 1)
     var account = Account()
+    var counted: Int64 = 0
     for growth in [300, 200] as [Int64] {
       let isGranted = account.reserve(growth, limit: nil, from: &record)
       #expect(isGranted)
+      // Measured before the second write.
+      counted = account.takeGrowth(of: "a")
       account.settle(growth, actual: growth, for: "a")
     }
-    // Measured before the second write, and removed down to 100 bytes.
-    account.conclude(
-      "a", reserved: 0, growth: 100, counted: 300, isCounted: true, in: &record)
+    #expect(counted == 300)
+    // Removed down to 100 bytes.
+    account.conclude(reserved: 0, actual: 100 - counted, isCounted: true, in: &record)
     #expect(record.used == 300)
-    account.conclude(
-      "a", reserved: 0, growth: 200, counted: 200, isCounted: true, in: &record)
+    counted = account.takeGrowth(of: "a")
+    account.conclude(reserved: 0, actual: 200 - counted, isCounted: true, in: &record)
     #expect(record.used == 300)
-    #expect(account.grown.isEmpty)
+    #expect(account.takeGrowth(of: "a") == 0)
   }
 
   @Test func `A cache with open entries keeps at most one grant unused`() {
@@ -166,9 +170,8 @@ struct UsageRecordTests {
       let isGranted = account.reserve(32 << 10, quantum: 8 << 20, limit: nil, from: &record)
       #expect(isGranted, "\(number)")
     }
-    for number in 1..<1000 {
-      account.conclude(
-        "\(number)", reserved: 32 << 10, growth: 12 << 10, counted: 0, isCounted: true, in: &record)
+    for _ in 1..<1000 {
+      account.conclude(reserved: 32 << 10, actual: 12 << 10, isCounted: true, in: &record)
       #expect(account.allowance <= 8 << 20)
     }
     #expect(record.used == 999 * 12 << 10 + account.outstanding)
@@ -189,14 +192,11 @@ struct UsageRecordTests {
   }
 
   @Test func `A usage record decodes as it was encoded`() {
-    for isMeasured in [true, false] {
-      var record = UsageRecord(
-        boot: 1, used: 5, granted: 7, isMeasured: isMeasured, measurements: 4)
-      _ = grant(&record, 3, to: 1, limit: nil)
-      #expect(UsageRecord.decode(record.encoded()) == record)
-      // Remains of an earlier, longer record do no harm.
-      #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
-    }
+    var record = UsageRecord(boot: 1, used: 5, granted: 7, measurements: 4)
+    _ = grant(&record, 3, to: 1, limit: nil)
+    #expect(UsageRecord.decode(record.encoded()) == record)
+    // Remains of an earlier, longer record do no harm.
+    #expect(UsageRecord.decode(record.encoded() + [1, 2, 3, 4, 5, 6, 7, 8]) == record)
   }
 
   @Test func `A damaged usage record is refused`() {
@@ -296,7 +296,7 @@ private struct RandomLife {
       write(overhead)
       interrupt()
       accounts[index].conclude(
-        "b", reserved: 64 + held[index], growth: overhead, counted: 0,
+        reserved: 64 + held[index], actual: overhead,
         isCounted: record.measurements == mark, in: &record)
       held[index] = 0
     case 7:
