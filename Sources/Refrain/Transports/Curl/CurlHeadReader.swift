@@ -13,6 +13,8 @@
       var status: Int
       /// With one Content-Length at most, and none beside a transfer coding.
       var headers: HeaderFields
+      /// The Content-Length that libcurl does not read.
+      var unreadLength: Int64 = 0
     }
 
     private let host: String
@@ -105,15 +107,19 @@
       guard [[], ["identity"], ["chunked"]].contains(codings) else {
         throw .malformed(host, "it has a transfer coding that was not requested")
       }
-      // With white space before the colon, or beside a coding (RFC 9112 §6.3), libcurl does not read
-      // the length: without chunks, the end of the connection is that of the body.
-      let isRead = lines.contains {
-        String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
-      }
-      let length = isRead ? head.headers.bodyLength.map { String($0) } : nil
-      if length != head.headers["Content-Length"] { head.headers["Content-Length"] = length }
       // The absence of a coding (RFC 2616 §3.6).
       if codings == ["identity"] { head.headers["Transfer-Encoding"] = nil }
+      let announced = head.headers.bodyLength
+      // With white space before the colon, or beside a coding (RFC 9112 §6.3), libcurl does not read
+      // the length: without chunks, the end of the connection is that of the body.
+      let isRead =
+        codings.isEmpty
+        && lines.contains {
+          String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
+        }
+      if !isRead { head.unreadLength = announced ?? 0 }
+      let length = isRead ? announced.map { String($0) } : nil
+      if length != head.headers["Content-Length"] { head.headers["Content-Length"] = length }
       return head
     }
   }

@@ -107,6 +107,8 @@
     /// The bytes of the body received so far, and those announced.
     private var received: Int64 = 0
     private var length: Int64?
+    /// Those announced where libcurl takes the end of the connection for that of the body.
+    private var statedLength: Int64 = 0
     /// The bytes at which the chunk that is being filled takes no more.
     private var fullChunk = 0
     /// The fault in the head for which the transfer was ended.
@@ -252,6 +254,8 @@
       // would wait forever for its next part.
       if exchange.request.body != nil { exchange.goOn() }
       length = head.headers.bodyLength
+      let mayHaveBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
+      statedLength = mayHaveBody ? head.unreadLength : 0
     }
 
     /// Passes a withheld 401 on, which libcurl does not answer.
@@ -324,6 +328,7 @@
 
     private func error(for code: CURLcode) -> TransportError? {
       if let fault { return fault }
+      let isCut = code == CURLE_OK && received < statedLength
       if hasPrivateAddress, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
         return TransportError(
           .badURL, "The name \(host) leads to an address of a private network.",
@@ -334,7 +339,8 @@
       let text = proxy.map { message.replacing($0, with: ProxyEnvironment.name(of: $0)) } ?? message
       let systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
       return .curl(
-        code, text, host: host, systemError: systemError == 0 ? socketError : systemError,
+        isCut ? CURLE_PARTIAL_FILE : code, text, host: host,
+        systemError: systemError == 0 ? socketError : systemError,
         hasHead: status != nil)
     }
   }
