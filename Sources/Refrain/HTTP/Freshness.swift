@@ -206,6 +206,14 @@ package struct CacheDirective: Sendable, Hashable {
   package var name: String
   /// A token, or a quoted string without its quotes and backslashes (RFC 9110 §5.6.4).
   package var argument: String?
+  private var isQuoted = false
+
+  /// Whether it is a valid member of a dictionary (RFC 9651 §3.2): a time in seconds is no string.
+  fileprivate var isStructured: Bool {
+    let times = ["max-age", "s-maxage", "stale-if-error", "stale-while-revalidate"]
+    return !(isQuoted && times.contains(name))
+      && name.allSatisfy { $0.isLowercase || $0.isNumber || "_-.*".contains($0) }
+  }
 
   /// Returns the directives of a field's value, in order. Anything else in it is ignored: an
   /// unterminated string extends to the end, and other text to the next comma.
@@ -215,15 +223,13 @@ package struct CacheDirective: Sendable, Hashable {
     while !rest.isEmpty {
       let name = rest.prefix(while: \.isTokenCharacter)
       rest = rest[name.endIndex...].drop(while: \.isOWS)
-      var argument: String?
+      var directive = CacheDirective(name: String(decoding: name, as: UTF8.self).lowercased())
       if rest.first == UInt8(ascii: "=") {
         rest = rest.dropFirst().drop(while: \.isOWS)
-        argument = self.argument(from: &rest)
+        directive.isQuoted = rest.first == UInt8(ascii: "\"")
+        directive.argument = argument(from: &rest)
       }
-      if !name.isEmpty {
-        let name = String(decoding: name, as: UTF8.self).lowercased()
-        directives.append(CacheDirective(name: name, argument: argument))
-      }
+      if !name.isEmpty { directives.append(directive) }
       rest = rest.drop { $0 != UInt8(ascii: ",") }.dropFirst().drop(while: \.isOWS)
     }
     return directives
@@ -264,13 +270,15 @@ package struct CacheControl: Sendable, Hashable {
   ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
   init(_ headers: HeaderFields, isShared: Bool) {
     self.init(headers["Cache-Control"])
-    var targeted = CacheControl(isShared ? headers["CDN-Cache-Control"] : nil)
-    guard !targeted.arguments.isEmpty else { return }
+    guard isShared, let field = headers["CDN-Cache-Control"] else { return }
+    var targeted = CacheControl(field)
+    // A field that is no valid dictionary must be ignored (§2.1).
+    guard !targeted.arguments.isEmpty, CacheDirective.all(in: field).allSatisfy(\.isStructured)
+    else { return }
     // There a directive may be false.
     targeted.arguments = targeted.arguments.filter { $0.value != "?0" }
     targeted.isTargeted = true
-    // A field that does not parse must be ignored (§2.1): one that states neither a lifetime nor a
-    // restriction does not lift those of Cache-Control.
+    // One that states neither a lifetime nor a restriction does not lift those of Cache-Control.
     if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }
   }
 

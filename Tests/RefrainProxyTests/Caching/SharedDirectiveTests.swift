@@ -42,7 +42,9 @@ import Testing
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": "no-cache"], false),
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": ""], true),
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": "max-age = 0"], false),
-    (["Cache-Control": "max-age=60", "CDN-Cache-Control": "max-age=0, &"], false),
+    (["Cache-Control": "max-age=60", "CDN-Cache-Control": "max-age=0, &"], true),
+    (["Cache-Control": "no-store", "CDN-Cache-Control": "max-age=60, &&"], false),
+    (["Cache-Control": "no-store", "CDN-Cache-Control": "max-age=\"60\""], false),
     (["Cache-Control": "no-store", "CDN-Cache-Control": "max-age=60,"], true),
     (["Cache-Control": "max-age=60", "CDN-Cache-Control": "max-age=\"60\""], true),
     // What sets a cookie is for one client.
