@@ -138,7 +138,7 @@ extension ProxyConnection {
     // The most common kind. What has to be copied is read by a task: a read may block.
     guard let context, setup.front != nil,
       head.isHEAD || head.isGET && setup.settings.sendsFiles,
-      head.minorVersion == 1, head.framing == .none,
+      head.minorVersion == 1, head.contentLength == nil,
       !head.isConditional, !head.hasDirectives, !head.hasAuthorization,
       let resource = cachedHit(head),
       let hit = resource.hit(for: head, at: started, reusing: &headBuffer)

@@ -157,12 +157,6 @@ final class ProxyConnection: ChannelInboundHandler {
         case .body(let bytes): receive(bytes)
         }
       } catch {
-        if !hasWrittenHead, isBodyAwaited {
-          // The task that reads the body responds; the request after it cannot be found.
-          closeAfterResponse()
-          failBodyWaiter(error)
-          break
-        }
         refuse(error)
       }
     }

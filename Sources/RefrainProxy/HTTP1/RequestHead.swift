@@ -16,7 +16,9 @@ struct RequestHead: Sendable {
   let isHEAD: Bool
   /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
   let minorVersion: Int
-  private(set) var framing = BodyFraming.none
+  /// The length of the body; nil if none is stated, so that there is no body.
+  private(set) var contentLength: Int64?
+  private var isChunked = false
   /// Whether a field begins with `If-`.
   private(set) var isConditional = false
   /// Whether there is Cache-Control or Pragma.
@@ -26,7 +28,7 @@ struct RequestHead: Sendable {
   private(set) var hasExpectation = false
   private var asksToClose = false
 
-  var hasBody: Bool { framing != .none && framing != .length(0) }
+  var hasBody: Bool { contentLength ?? 0 > 0 }
 
   /// Whether another request may follow (RFC 9112 §9.3); after one of HTTP/1.0 none does.
   var keepsAlive: Bool { !asksToClose && minorVersion >= 1 }
@@ -147,20 +149,29 @@ extension RequestHead {
     case 13 where name.equals("authorization"): hasAuthorization = true
     case 14 where name.equals("content-length"):
       // One number; a list of equal ones may be rejected (RFC 9112 §6.3).
-      if framing == .chunked { throw Self.isFramedTwice }
-      guard framing == .none, let length = Int64(digits: value.text) else {
-        throw HTTPError(400, "The request's Content-Length is not one number.")
+      guard !isChunked, contentLength == nil, let length = Int64(digits: value.text) else {
+        throw Self.isFramedWrongly
       }
-      framing = .length(length)
+      contentLength = length
     case 17 where name.equals("transfer-encoding"):
       // Other programs find another end of the body wherever there is more to it (RFC 9112 §6.3).
-      if case .length = framing { throw Self.isFramedTwice }
-      guard minorVersion >= 1, framing == .none, value.equals("chunked") else {
-        throw HTTPError(400, "The only supported transfer coding is chunked, in HTTP/1.1, once.")
+      guard !isChunked, contentLength == nil, minorVersion >= 1, value.equals("chunked") else {
+        throw Self.isFramedWrongly
       }
-      framing = .chunked
+      isChunked = true
     case 8... where name.starts(with: "if-"): isConditional = true
     default: break
+    }
+  }
+
+  /// Checks what only the whole head shows.
+  func check() throws(HTTPError) {
+    guard host != nil || minorVersion == 0 else {
+      throw HTTPError(400, "The request has no Host field.")
+    }
+    // A server may require the length (RFC 9112 §6.3): chunks are one more way to smuggle requests.
+    guard !isChunked else {
+      throw HTTPError(411, "The request's body is in chunks. Send it with Content-Length.")
     }
   }
 
@@ -172,15 +183,8 @@ extension RequestHead {
     }
   }
 
-  private static let isFramedTwice = HTTPError(
-    400, "The request has both Content-Length and Transfer-Encoding.")
-}
-
-/// How the end of a request's body is found (RFC 9112 §6.3).
-enum BodyFraming: Sendable, Hashable {
-  case none
-  case length(Int64)
-  case chunked
+  private static let isFramedWrongly = HTTPError(
+    400, "The request does not state the length of its body by one Content-Length.")
 }
 
 /// A request on its way from the connection to the task that responds to it.

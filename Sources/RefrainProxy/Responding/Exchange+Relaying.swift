@@ -43,8 +43,7 @@ extension Exchange {
         delivery.sendInterim($0, fields.passable($1))
       }
     }
-    if request.framing != .none {
-      let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
+    if let length = request.contentLength {
       // Read from the client's connection as the origin accepts it.
       relayed.body = OriginRequest.Body(length: length) { [delivery] in
         try await delivery.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
