@@ -89,8 +89,7 @@
           songs.dropFirst(),
           [
             ["/song.flac"], ["--prefix", "/"], ["--prefix", "/so"],
-            ["https://media.example.org/song.flac"],
-            ["--prefix", "http://media.example.org:8080/"],
+            ["\(origin.baseURL.absoluteString)/song.flac"],
           ])
         {
           serve(song, "\(song[0])", origin)

@@ -75,16 +75,11 @@ extension CachedAnswer {
   ///
   /// - Throws: `CancellationError`.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
-    let cache = service.cache
-    func note(_ selected: SelectedResponse) {
-      guard selected.source == .miss || selected.source == .revalidated else { return }
-      service.confirmed.insert(true, on: key, at: cache.now.uptime)
-    }
-    guard selected.isManifest == true else { return selected }
-    note(selected)
-    guard selected.source == .hit, service.confirmed.note(on: key, at: cache.now.uptime) == nil,
+    let (cache, freshness) = (service.cache, selected.known.freshness)
+    guard selected.isManifest == true, selected.source == .hit,
+      cache.now.wall.timeIntervalSince(freshness.confirmedAt) >= 10,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-      selected.known.freshness.pace?.isLive != true, service.shared == nil,
+      freshness.pace?.isLive != true, service.shared == nil,
       !cache.isOffline, !terms.directives.onlyIfCached,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
@@ -95,7 +90,6 @@ extension CachedAnswer {
     terms.acceptsForbidden = true
     do {
       let confirmed = try await select(terms)
-      note(confirmed)
       selected.reader.cancel()
       return confirmed
     } catch is MediaCacheError, is Elsewhere, is HTTPError {

@@ -35,7 +35,7 @@ struct CachedAnswer: Sendable {
     terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil
     if service.shared == nil { relaxTerms() }
-    if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
+    if key != resourceKey { terms.notBefore = service.shared?.lastChange }
     if !isGrowing {
       terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
     }
@@ -118,12 +118,12 @@ struct CachedAnswer: Sendable {
   private var responseInMemory: SharedMemory.Response? {
     guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
     return service.shared?.response(
-      on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
+      on: key, for: resource, on: terms, at: service.cache.now.wall)
   }
 
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
-    let isUncacheable = service.uncacheable.note(on: memory, at: .now) != nil
+    let isUncacheable = service.isUncacheable(memory)
     if terms.directives.onlyIfCached {
       guard !isUncacheable else { throw Self.notThere }
     } else if terms.directives.noStore {
@@ -140,7 +140,7 @@ struct CachedAnswer: Sendable {
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
     if error.isEncoded {
       // The client may be able to decode it.
-      noteUncacheable()
+      service.noteUncacheable(memory)
       return received(with: error) ?? .relayed(.uriMiss)
     }
     // A relayed redirect would only send the client round as well.
@@ -149,7 +149,7 @@ struct CachedAnswer: Sendable {
       return Self.notThere
     }
     if error.isPersonal {
-      noteUncacheable()
+      service.noteUncacheable(memory)
       return Elsewhere.relayed(.bypass)
     }
     guard error.status != nil,
@@ -170,10 +170,6 @@ struct CachedAnswer: Sendable {
     return .received(response, isJoined: isJoined)
   }
 
-  private func noteUncacheable() {
-    service.uncacheable.insert(true, on: memory, at: .now)
-  }
-
   static let notThere = HTTPError(
     504, "The resource is not fully cached, and only-if-cached was requested.")
 
@@ -185,7 +181,7 @@ struct CachedAnswer: Sendable {
     }
     if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { noteUncacheable() }
+      if reader.statistics.requests > 0 { service.noteUncacheable(memory) }
       guard isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.

@@ -17,10 +17,8 @@ package final class ProxyService: Sendable {
   /// Nil if the cache is for one person: who sends which credentials then makes no difference.
   let shared: SharedMemory?
   let hits = CachedHits()
-  /// Keys found not to be cacheable, which are relayed without another attempt.
-  let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
-  /// Keys of manifests whose origin was reached.
-  let confirmed = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 10)
+  /// When keys were found not to be cacheable.
+  private let uncacheable = Mutex<[CacheKey: Uptime]>([:])
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
@@ -59,6 +57,22 @@ package final class ProxyService: Sendable {
   func drain() { draining.store(true, ordering: .relaxed) }
 
   func stop() { stopping.store(true, ordering: .relaxed) }
+
+  // MARK: What cannot be cached
+
+  func noteUncacheable(_ key: CacheKey) {
+    uncacheable.withLock { times in
+      // What is forgotten is found out again.
+      if times.count >= 4096 { times = [:] }
+      times[key] = .now
+    }
+  }
+
+  /// Whether requests for the key are relayed without another attempt, for two minutes.
+  func isUncacheable(_ key: CacheKey) -> Bool {
+    let time = uncacheable.withLock { $0[key] }
+    return time.flatMap { Uptime.now.seconds(since: $0) } ?? .infinity < 120
+  }
 
   // MARK: For the operator
 
