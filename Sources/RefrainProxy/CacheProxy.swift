@@ -93,7 +93,7 @@ public final class CacheProxy: Sendable {
 
   private func keepHouse() -> Task<Void, Never> {
     Task {
-      while (try? await Task.sleep(for: Listener.pace)) != nil {
+      while (try? await Task.sleep(for: .seconds(2))) != nil {
         await listener.examineIfSuspended()
         await IOThreads.background.run { [service] in service.hits.releaseUnused() }
       }

@@ -19,7 +19,6 @@ package final class Listener: Sendable {
       case over(any Error)
     }
     var phase = Phase.idle
-    var lastSeen = ContinuousClock.now
 
     var isRunning: Bool { if case .running = phase { true } else { false } }
     var isOver: Bool { if case .over = phase { true } else { false } }
@@ -104,19 +103,12 @@ package final class Listener: Sendable {
 
   // MARK: Lost sockets
 
-  /// The time between two calls of `examineIfSuspended()` while the program runs.
-  static let pace = Duration.seconds(2)
-  /// A program that was not seen for longer was probably suspended.
-  private static let longestSilence = Duration.seconds(6)
-
-  /// Examines the listening socket if the program was probably suspended: iOS takes it from such a
-  /// program, and reports no event (Apple's Technical Note TN2277).
+  /// Examines the listening socket where the system takes it from a suspended program, and reports
+  /// no event (Apple's Technical Note TN2277).
   func examineIfSuspended() async {
-    let now = ContinuousClock.now
-    // Until the examination has ended, further callers begin their own.
-    if now - state.withLock(\.lastSeen) > Self.longestSilence { await examine() }
-    // Not the time by then: the program may have been suspended again meanwhile.
-    state.withLock { $0.lastSeen = max($0.lastSeen, now) }
+    #if os(iOS) || os(tvOS) || os(visionOS)
+      await examine()
+    #endif
   }
 
   /// Closes a listening socket that refuses connections: it is then bound again.

@@ -12,7 +12,6 @@ extension CachedAnswer {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
-    await exchange.noteListing(body, at: url, in: stream)
     let stored =
       service.cache.isOffline || selected.source == .stale
       ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil

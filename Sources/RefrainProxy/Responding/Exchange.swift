@@ -84,14 +84,17 @@ extension Exchange {
   func edit(
     manifest body: [UInt8], at base: URL, in stream: CacheKey
   ) async throws -> (ManifestRewriting.Rewritten, redirect: String?)? {
+    let work = { @Sendable () throws(ManifestRewriting.TooLarge) in
+      guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
+      // Which resources a live manifest names again, before the client can request them.
+      service.listings.note(
+        body, of: url, at: base, in: stream, imported: session?.importable ?? [:], service.cache)
+      return try rewrite(body, at: base)
+    }
     let rewritten: ManifestRewriting.Rewritten?
     do throws(ManifestRewriting.TooLarge) {
-      guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
       rewritten =
-        Manifest.mayTakeLong(body)
-        ? try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
-          try rewrite(body, at: base)
-        } : try rewrite(body, at: base)
+        Manifest.mayTakeLong(body) ? try await IOThreads.background.run(work) : try work()
       guard session?.define(rewritten?.variables ?? [:]) ?? true else {
         throw ManifestRewriting.TooLarge()
       }
@@ -121,16 +124,6 @@ extension Exchange {
       removesSteering: routes.origin == nil, keepsPaths: routes.origin == nil
     ) { [id = session?.id] in routes.target(for: $0, from: base, session: id) }
     return try rewriting.rewrite(body, imported: session?.importable ?? [:])
-  }
-
-  /// Notes which resources a live manifest names again, before the client can request them.
-  func noteListing(_ body: [UInt8], at base: URL, in stream: CacheKey) async {
-    let imported = session?.importable ?? [:]
-    let note = { @Sendable [service, url] in
-      service.listings.note(
-        body, of: url, at: base, in: stream, imported: imported, service.cache)
-    }
-    if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
   }
 
   static func etag(ofEdited body: [UInt8]) -> String {
