@@ -16,7 +16,6 @@ extension ProxyConnection {
     // A body that no task reads is not waited for.
     if case .unread = body, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closeAfterResponse() }
-    boundSending(head.isFetched, context)
     head.write(into: &headBuffer, isChunked: !answering.isHTTP10, closes: !keepsAlive)
     return writeAndFlush(headBuffer, context)
   }
@@ -97,15 +96,6 @@ extension ProxyConnection {
 
   var hasWrittenHead: Bool { answering?.framing != nil }
 
-  /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
-  private func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {
-    guard isBounded != isSendingBounded else { return }
-    isSendingBounded = isBounded
-    // 0: the system's default. On failure more bytes than needed are fetched, nothing worse.
-    try? context.channel.syncOptions?.setOption(
-      .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: isBounded ? 256 << 10 : 0)
-  }
-
   /// Sends a part of a file by sendfile(2).
   private func write(
     _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
@@ -146,7 +136,6 @@ extension ProxyConnection {
     let closes = !head.keepsAlive || phase != .open || setup.isEnding
     headBuffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
     if closes { closeAfterResponse() }
-    boundSending(false, context)
     let response = HitResponse(
       hit: hit, head: head, started: started, firstByte: Self.seconds(since: started))
     guard let sent = sendAtOnce(hit, context) else {

@@ -10,9 +10,6 @@ struct ResponseHead: Sendable {
   /// connection (RFC 9112 §6.3).
   var length: Int64?
   var hasBody = false
-  /// Whether the body still comes from an origin: bytes that the client does not accept are better
-  /// left there than fetched into the buffers of sockets.
-  var isFetched = false
 
   func write(into buffer: inout ByteBuffer, isChunked: Bool = false, closes: Bool = false) {
     buffer.clear()

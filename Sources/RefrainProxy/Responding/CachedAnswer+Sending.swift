@@ -52,8 +52,7 @@ extension CachedAnswer {
     cacheStatus.timeToLive = ResponseFields.timeToLive(known, at: now)
     service.fields.add(cacheStatus, to: &fields)
     delivery.note { $0.served.source = source }
-    return ResponseHead(
-      status: status, fields: fields, isFetched: source == .miss || source == .partial)
+    return ResponseHead(status: status, fields: fields)
   }
 
   private func send(
@@ -73,19 +72,15 @@ extension CachedAnswer {
     }
     try await delivery.send(head, length: size) {
       selected.reader.setEnd(range.upperBound, readsOn: true)
-      try await copy(selected.reader, range, isFetched: head.isFetched)
+      try await copy(selected.reader, range)
     }
   }
 
-  private func copy(
-    _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
-  ) async throws {
-    // Counted as read at once: bytes that the socket does not accept wait in the file. Fewer if
-    // they are fetched ahead of the read position.
-    let step: Int64 = isFetched ? 256 << 10 : 1 << 20
+  private func copy(_ reader: MediaReader, _ range: ByteRange) async throws {
     var offset = range.lowerBound
     while offset < range.upperBound {
-      let count = min(range.upperBound - offset, step)
+      // Counted as read at once: bytes that the socket does not accept wait in the file.
+      let count = min(range.upperBound - offset, 256 << 10)
       switch try await reader.available(at: offset, count: Int(count)) {
       case .file(let file, let upTo):
         let end = min(upTo, offset + count)

@@ -76,8 +76,7 @@ extension Exchange {
     let status = CacheStatus(forwarded: .uriMiss, isCollapsed: isJoined)
     try await send(
       response.status, passable(response.headers, status), response.body,
-      length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength,
-      isFetched: response.rest != nil
+      length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
     ) { try await response.rest?() }
   }
 
@@ -97,10 +96,9 @@ extension Exchange {
   /// `next` returns more of the body after its beginning, nil at its end.
   private func send(
     _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
-    isFetched: Bool = false, _ next: () async throws -> Data? = { nil }
+    _ next: () async throws -> Data? = { nil }
   ) async throws {
-    let head = ResponseHead(status: status, fields: fields, isFetched: isFetched)
-    try await delivery.send(head, length: length) {
+    try await delivery.send(ResponseHead(status: status, fields: fields), length: length) {
       try await delivery.write(ByteBuffer(bytes: beginning))
       while let bytes = try await next() { try await delivery.write(ByteBuffer(bytes: bytes)) }
     }
@@ -150,7 +148,7 @@ extension Exchange {
         beginning = body
       }
     }
-    try await send(response.status, fields, beginning, length: length, isFetched: true, next)
+    try await send(response.status, fields, beginning, length: length, next)
   }
 
   // MARK: Manifests
@@ -202,7 +200,7 @@ extension Exchange {
         Self.describeEdited(&fields, etag: Self.etag(ofEdited: edited.body))
       }
     }
-    try await send(200, fields, sent, length: Int64(sent.count), isFetched: true)
+    try await send(200, fields, sent, length: Int64(sent.count))
   }
 
   // MARK: What it may have changed
