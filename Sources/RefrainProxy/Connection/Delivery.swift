@@ -92,9 +92,6 @@ final class Delivery: Sendable {
     note { $0.served.error = error.reason }
     guard !hasBegun else { return abort() }
     var response = ProxyResponse(error)
-    if error.status == 405 {
-      response.fields.append("Allow", error.allow ?? service.rules.allow)
-    }
     note { record in
       record.served.source = .proxy
       if record.isSilent { response = response.unlogged }

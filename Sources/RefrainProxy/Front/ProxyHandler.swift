@@ -133,5 +133,6 @@ extension ProxyResponse {
     if let seconds = error.retryAfter ?? (error.status == 503 ? 1 : nil) {
       fields.append("Retry-After", String(seconds))
     }
+    fields["Allow"] = error.allow
   }
 }

@@ -48,7 +48,7 @@ package struct HTTPError: Error, Sendable, Hashable {
   package var reason: String
   /// In seconds; nil: unknown.
   package var retryAfter: Int64?
-  /// The value of `Allow` of a 405 (RFC 9110 §15.5.6); nil: the methods that the proxy serves.
+  /// The value of `Allow` of a 405 (RFC 9110 §15.5.6).
   package var allow: String?
 
   package init(

@@ -142,7 +142,8 @@ struct Responder: Sendable {
     case "OPTIONS" where request.head.target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
       return ProxyResponse(status: 204, fields: ["Allow": service.rules.allow])
-    case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
+    case "TRACE":
+      throw HTTPError(405, "This proxy does not serve TRACE.", allow: service.rules.allow)
     default: return nil
     }
   }

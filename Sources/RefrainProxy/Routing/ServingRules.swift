@@ -44,7 +44,8 @@ struct ServingRules: Sendable {
         405,
         origin != nil
           ? "This proxy does not relay \(method). 'serve --methods \(method)' enables it."
-          : "This proxy serves GET and HEAD only.")
+          : "This proxy serves GET and HEAD only.",
+        allow: allow)
     }
     try checkSite(of: method, fields)
   }
