@@ -19,7 +19,8 @@ extension CachedAnswer {
     if let part = settled ?? length.flatMap({ range?.resolved(length: $0) }) {
       try await send(part, of: selected, status: 206)
     } else if range == nil || length == nil {
-      let isTransformed = selected.reader.handed?.status == 203
+      let isTransformed =
+        selected.reader.handed.map { $0.status == 203 } ?? (known.freshness.isTransformed == true)
       try await send(0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
     } else {
       try await delivery.send(

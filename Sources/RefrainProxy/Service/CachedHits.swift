@@ -98,7 +98,8 @@ final class CachedHit: Sendable {
     (terms.audience, terms.listing) = (.client, naming())
     // It may differ from the response held then: a manifest may have to be rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
-      !known.varies, !known.freshness.noStore, known.freshness.pace == nil
+      !known.varies, !known.freshness.noStore, known.freshness.pace == nil,
+      known.freshness.isTransformed == nil
     else { return nil }
     if isShared, head.hasCookie, !known.isForEverybody { return nil }
     var range = 0..<length
