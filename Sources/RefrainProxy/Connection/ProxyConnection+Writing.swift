@@ -26,8 +26,7 @@ extension ProxyConnection {
     guard let context, !isClosing, let answering, !hasWrittenHead, !answering.isHTTP10,
       (102..<200).contains(status), context.channel.isWritable
     else { return }
-    ResponseHead(status: status, fields: fields)
-      .write(into: &headBuffer)
+    ResponseHead(status: status, fields: fields).write(into: &headBuffer)
     _ = writeAndFlush(headBuffer, context)
   }
 
@@ -143,11 +142,7 @@ extension ProxyConnection {
       return true
     }
     setup.service.traffic.noteSent(sent)
-    if headBuffer.readableBytes == 0, sent == hit.count {
-      end(response, sent, isSent: true)
-    } else {
-      sendRest(of: response, after: sent, context)
-    }
+    sendRest(of: response, after: sent, context)
     return true
   }
 
@@ -174,15 +169,16 @@ extension ProxyConnection {
     of response: HitResponse, after sent: Int64, _ context: ChannelHandlerContext
   ) {
     let hit = response.hit
+    if headBuffer.readableBytes == 0, sent == hit.count {
+      return end(response, sent, isSent: true)
+    }
     let start = hit.range.lowerBound + sent
     let part = start..<start + min(hit.count - sent, 4 << 20)
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
       guard case .success = result else { return end(response, sent, isSent: false) }
-      let sent = sent + Int64(part.count)
       setup.service.traffic.noteSent(Int64(part.count))
-      if sent == hit.count { return end(response, sent, isSent: true) }
-      sendRest(of: response, after: sent, context)
+      sendRest(of: response, after: sent + Int64(part.count), context)
     }
     if let head = headBuffer.readSlice(length: headBuffer.readableBytes), head.readableBytes > 0 {
       context.write(
@@ -237,10 +233,6 @@ extension ProxyConnection {
 
 extension ByteBuffer {
   fileprivate func isEqual(to bytes: UnsafeRawBufferPointer) -> Bool {
-    withUnsafeReadableBytes { own in
-      guard own.count == bytes.count, let left = own.baseAddress, let right = bytes.baseAddress
-      else { return own.isEmpty && bytes.isEmpty }
-      return memcmp(left, right, own.count) == 0
-    }
+    readableBytes == bytes.count && withUnsafeReadableBytes { $0.elementsEqual(bytes) }
   }
 }
