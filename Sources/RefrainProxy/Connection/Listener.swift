@@ -31,12 +31,9 @@ package final class Listener: Sendable {
   // MARK: Running
 
   /// - Parameters:
-  ///   - mostFailures: the failures in a row to bind a lost socket again, after which it is given up.
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called once nothing listens any more, if `atStart` was called.
-  func run(
-    mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
-  ) async throws {
+  func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
     try state.withLock { state in
       switch state.phase {
       case .idle: state.phase = .running
@@ -50,7 +47,7 @@ package final class Listener: Sendable {
     do {
       try await atStart()
       try await withTaskCancellationHandler {
-        try await listenUntilStopped(mostFailures)
+        try await listenUntilStopped()
       } onCancel: {
         beginStopping()
       }
@@ -63,20 +60,20 @@ package final class Listener: Sendable {
     try Task.checkCancellation()
   }
 
-  /// Listens until `stop()`: to give up would stop the service, which others listen for too.
+  /// Listens until `stop()`, in a task of its own.
   ///
   /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
   package func start() async throws {
     Task {
-      try? await run(mostFailures: .max) {
-      } atEnd: {
-        await settle(within: .zero)
-      }
+      try? await run(atStart: {}, atEnd: { await settle(within: .zero) })
     }
     try await waitUntilListening()
   }
 
-  private func listenUntilStopped(_ mostFailures: Int) async throws {
+  /// The failures in a row to bind a lost socket again, after which it is given up.
+  private static let mostFailures = 40
+
+  private func listenUntilStopped() async throws {
     var (failures, hasListened) = (0, false)
     repeat {
       do {
@@ -92,7 +89,7 @@ package final class Listener: Sendable {
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard hasListened, failures < mostFailures else { throw error }
+        guard hasListened, failures < Self.mostFailures else { throw error }
         // Once for each time that the socket is lost.
         if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1

@@ -13,7 +13,8 @@ struct ResponseHead: Sendable {
 
   func write(into buffer: inout ByteBuffer, isChunked: Bool = false, closes: Bool = false) {
     buffer.clear()
-    buffer.writeString("HTTP/1.1 \(status) \(phrase)\r\n")
+    // Clients ignore the phrase (RFC 9110 §15).
+    buffer.writeString("HTTP/1.1 \(status) \(status < 400 ? "OK" : "Error")\r\n")
     for field in fields.fields {
       buffer.writeString(field.name)
       buffer.writeStaticString(": ")
@@ -27,18 +28,6 @@ struct ResponseHead: Sendable {
     }
     if closes { buffer.writeStaticString("Connection: close\r\n") }
     buffer.writeStaticString("\r\n")
-  }
-
-  /// Clients ignore the phrase (RFC 9110 §15): most statuses have that of their class.
-  private var phrase: String {
-    switch status {
-    case 206: "Partial Content"
-    case 404: "Not Found"
-    case ..<200: "Interim"
-    case ..<300: "OK"
-    case ..<400: "Redirection"
-    default: "Error"
-    }
   }
 }
 

@@ -49,11 +49,8 @@ extension CachedAnswer {
   private func sendManifest(
     _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
   ) async throws {
-    let etag = Exchange.etag(ofEdited: body)
-    let isModified =
-      try conditions?.evaluate(selected.known, etag: etag, hasRange: false) != .notModified
-    var head = head(isModified ? 200 : 304, selected, 0..<(selected.length ?? .max))
-    Exchange.describeEdited(&head.fields, etag: etag)
+    var head = head(200, selected, 0..<(selected.length ?? .max))
+    Exchange.describeEdited(&head.fields)
     if isFiltered {
       head.fields["Expires"] = nil
       head.fields["Cache-Control"] = "no-cache"

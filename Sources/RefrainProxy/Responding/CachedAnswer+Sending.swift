@@ -9,7 +9,7 @@ extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
     var range = range
-    switch try conditions?.evaluate(known, etag: known.etag, hasRange: range != nil) {
+    switch try conditions?.evaluate(known, hasRange: range != nil) {
     case .ignoreRange: range = nil
     case .notModified: return try await delivery.send(head(304, selected, nil), length: nil)
     case .proceed, nil: break

@@ -197,7 +197,7 @@ extension Exchange {
       if let target { return try await redirect(to: target) }
       if edited.isChanged {
         sent = Data(edited.body)
-        Self.describeEdited(&fields, etag: Self.etag(ofEdited: edited.body))
+        Self.describeEdited(&fields)
       }
     }
     try await send(200, fields, sent, length: Int64(sent.count))

@@ -126,17 +126,13 @@ extension Exchange {
     return try rewriting.rewrite(body, imported: session?.importable ?? [:])
   }
 
-  static func etag(ofEdited body: [UInt8]) -> String {
-    "\"\(String(BodyHash.of(body), radix: 36))\""
-  }
-
   /// Removes the fields that describe the original's bytes.
-  static func describeEdited(_ fields: inout HeaderFields, etag: String) {
+  static func describeEdited(_ fields: inout HeaderFields) {
     for name in [
       "Accept-Ranges", "Content-Length", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
+      "ETag", "Last-Modified",
     ] {
       fields[name] = nil
     }
-    fields["ETag"] = etag
   }
 }
