@@ -136,55 +136,40 @@ extension Exchange {
       return bytes
     }
     var beginning = Data()
-    if let isNamed = mayBeManifest(response) {
-      // The client may leave while it is received.
-      delivery.note { $0.served.status = response.status }
-      if isHEAD {
-        // Only the body would show the length of the edited one.
-        (fields["ETag"], length) = (nil, nil)
-      } else {
-        let (body, isManifest) = try await receiveManifest(isNamed: isNamed, next)
-        if isManifest { return try await send(manifest: body, fields) }
-        beginning = body
-      }
+    var isManifest = mayBeManifest(response)
+    if isHEAD, isManifest == true {
+      // Only the body would show the length of the edited one.
+      (fields["ETag"], length) = (nil, nil)
+    }
+    // The client may leave while it is received.
+    if isManifest != false { delivery.note { $0.served.status = response.status } }
+    while !isHEAD, isManifest != false, beginning.count <= Manifest.longest {
+      let bytes = try await next()
+      beginning += bytes ?? Data()
+      isManifest =
+        isManifest
+        ?? Manifest.isBeginning(
+          Array(beginning.prefix(Manifest.longestBeginning)), isWhole: bytes == nil)
+      guard bytes == nil else { continue }
+      if isManifest == true { return try await send(manifest: beginning, fields) }
+      break
     }
     try await send(response.status, fields, beginning, length: length, next)
   }
 
   // MARK: Manifests
 
-  /// Returns true by type or name; false if only its content can show it; nil if it is none.
+  /// Returns true by type or name; nil if only its content can show it.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
     let content = response.headers.contentRange
     guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty,
       WholeResponse.statuses.contains(response.status)
         // The whole resource as the range that ffmpeg and mpv request (`bytes=0-`).
         || response.status == 206 && content?.range == 0..<(content?.total ?? .max)
-    else { return nil }
+    else { return false }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: url) { return true }
-    // The response to HEAD has no bytes that could show it.
-    let length = response.headers.bodyLength
-    return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
-  }
-
-  /// Returns the whole body of a manifest; of anything else, or one that is too long, the
-  /// beginning, and false.
-  private func receiveManifest(
-    isNamed: Bool, _ next: () async throws -> Data?
-  ) async throws -> (Data, Bool) {
-    var body = Data()
-    var isManifest: Bool? = isNamed ? true : nil
-    while isManifest != false, body.count <= Manifest.longest {
-      let bytes = try await next()
-      if let bytes { body += bytes }
-      isManifest =
-        isManifest
-        ?? Manifest.isBeginning(
-          Array(body.prefix(Manifest.longestBeginning)), isWhole: bytes == nil)
-      if bytes == nil { return (body, isManifest == true) }
-    }
-    return (body, false)
+    return Manifest.mayBeUnnamed(mimeType: type, length: response.headers.bodyLength) ? nil : false
   }
 
   private func send(manifest body: Data, _ fields: HeaderFields) async throws {
