@@ -81,14 +81,14 @@ extension RequestHead {
   /// line that two programs read differently permits request smuggling (RFC 9112 §11.2).
   init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
     let methodEnd = line.firstIndex { !$0.isTokenCharacter } ?? line.count
-    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == .space else {
+    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ") else {
       throw HTTPError(400, "The request does not begin with a method and one space.")
     }
     let start = methodEnd + 1
     // Visible ASCII without `#`; a fragment is never sent.
     var end = start
     while end < line.count, 0x21...0x7E ~= line[end], line[end] != UInt8(ascii: "#") { end += 1 }
-    guard end > start, end < line.count, line[end] == .space else {
+    guard end > start, end < line.count, line[end] == UInt8(ascii: " ") else {
       throw HTTPError(400, "The request's target is not a valid URL.")
     }
     guard end - start <= targetLimit else {
@@ -142,8 +142,9 @@ extension RequestHead {
       }
       hasExpectation = true
     case 10 where name.equals("connection"):
-      value.forEachElement { option in
-        if option.equals("close") { asksToClose = true }
+      for option in value.split(separator: UInt8(ascii: ","))
+      where UnsafeRawBufferPointer(rebasing: option).trimmed.equals("close") {
+        asksToClose = true
       }
     case 13 where name.equals("cache-control"): hasDirectives = true
     case 13 where name.equals("authorization"): hasAuthorization = true

@@ -108,7 +108,7 @@ struct RequestParser: Sendable {
     try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
       if let first = bytes.first, !first.isTokenCharacter {
         // Perhaps the beginning of an empty line. A client that speaks TLS is refused at once.
-        guard first == .carriageReturn, bytes.count == 1 else {
+        guard first == UInt8(ascii: "\r"), bytes.count == 1 else {
           throw HTTPError(400, "The received bytes are not an HTTP request.")
         }
       }
@@ -154,7 +154,7 @@ struct RequestParser: Sendable {
       searched = bytes.count
       return nil
     }
-    guard feed > lineStart, bytes[feed - 1] == .carriageReturn else {
+    guard feed > lineStart, bytes[feed - 1] == UInt8(ascii: "\r") else {
       throw HTTPError(400, "A line of the request does not end in CR LF.")
     }
     defer { (lineStart, searched) = (feed + 1, feed + 1) }
@@ -168,11 +168,6 @@ struct RequestParser: Sendable {
 }
 
 // MARK: - The bytes of lines
-
-extension UInt8 {
-  static let carriageReturn: UInt8 = 0x0D
-  static let space: UInt8 = 0x20
-}
 
 extension UnsafeRawBufferPointer {
   func lineFeed(from offset: Int) -> Int? {
@@ -227,18 +222,6 @@ extension UnsafeRawBufferPointer {
     while from < to, self[from].isOWS { from += 1 }
     while from < to, self[to - 1].isOWS { to -= 1 }
     return from..<to
-  }
-
-  /// Calls `body` for each element of a list (RFC 9110 §5.6.1), trimmed, without empty ones. For
-  /// lists of tokens: a comma inside quotes separates too.
-  func forEachElement(_ body: (UnsafeRawBufferPointer) -> Void) {
-    var rest = self[...]
-    while !rest.isEmpty {
-      let element = rest.prefix { $0 != UInt8(ascii: ",") }
-      rest = rest.dropFirst(element.count + 1)
-      let trimmed = UnsafeRawBufferPointer(rebasing: element).trimmed
-      if !trimmed.isEmpty { body(trimmed) }
-    }
   }
 
   /// Invalid UTF-8 becomes U+FFFD.

@@ -92,7 +92,12 @@ struct CachedAnswer: Sendable {
   }
 
   private func respond() async throws {
-    if let stored = responseInMemory { return try await exchange.pass(stored) }
+    if !terms.directives.noStore || terms.directives.onlyIfCached,
+      let stored = service.shared?.response(
+        on: key, for: resource, on: terms, at: service.cache.now.wall)
+    {
+      return try await exchange.pass(stored)
+    }
     try checkIsForCache()
     let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
@@ -114,12 +119,6 @@ struct CachedAnswer: Sendable {
   }
 
   // MARK: What the cache may serve
-
-  private var responseInMemory: SharedMemory.Response? {
-    guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
-    return service.shared?.response(
-      on: key, for: resource, on: terms, at: service.cache.now.wall)
-  }
 
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
