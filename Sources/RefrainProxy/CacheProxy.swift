@@ -47,13 +47,9 @@ public final class CacheProxy: Sendable {
     var routes = service.routes
     routes.place = place
     let setup = ConnectionSetup(setup.settings, service, nil) { [routes] delivery in
-      let (responder, request) = (Responder(delivery: delivery), delivery.request)
+      let responder = Responder(delivery: delivery)
       await responder.run {
-        _ = try routes.ownTarget(of: request)
-        let target = request.head.target
-        guard target.hasPrefix("/") else {
-          throw HTTPError(400, "The request target is not a path.")
-        }
+        let target = String(try routes.ownTarget(of: delivery.request))
         guard try await responder.ask(handlers, target: target) else {
           throw HTTPError(404, "Nothing exists at this path.")
         }

@@ -81,16 +81,14 @@ extension RequestHead {
   /// line that two programs read differently permits request smuggling (RFC 9112 §11.2).
   init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
     let methodEnd = line.firstIndex { !$0.isTokenCharacter } ?? line.count
-    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ") else {
-      throw HTTPError(400, "The request does not begin with a method and one space.")
-    }
+    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ")
+    else { throw HTTPError.malformed }
     let start = methodEnd + 1
     // Visible ASCII without `#`; a fragment is never sent.
     var end = start
     while end < line.count, 0x21...0x7E ~= line[end], line[end] != UInt8(ascii: "#") { end += 1 }
-    guard end > start, end < line.count, line[end] == UInt8(ascii: " ") else {
-      throw HTTPError(400, "The request's target is not a valid URL.")
-    }
+    guard end > start, end < line.count, line[end] == UInt8(ascii: " ")
+    else { throw HTTPError.malformed }
     guard end - start <= targetLimit else {
       throw HTTPError(414, "The request's target is longer than \(targetLimit) bytes.")
     }
@@ -101,7 +99,7 @@ extension RequestHead {
     let version = line.part(end + 1..<line.count)
     guard version.count == 8, version.part(0..<5).elementsEqual("HTTP/".utf8), version[5].isDigit,
       version[6] == UInt8(ascii: "."), version[7].isDigit
-    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
+    else { throw HTTPError.malformed }
     guard version[5] == UInt8(ascii: "1") else {
       throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
     }
@@ -114,7 +112,7 @@ extension RequestHead {
       target[0] == UInt8(ascii: "/")
         || target.starts(with: "http://") && target.count > 7 && target[7] != UInt8(ascii: "/")
         || target.elementsEqual("*".utf8) && method.elementsEqual("OPTIONS".utf8)
-    else { throw HTTPError(400, "The request's target is neither a path nor an http URL.") }
+    else { throw HTTPError.malformed }
   }
 
   /// Notes what a field decides; the places are in `bytes`.
@@ -125,14 +123,11 @@ extension RequestHead {
     switch name.count {
     case 4 where name.equals("host"):
       // The only one, which must not begin a path or name a user (RFC 9112 §3.2).
-      guard host == nil else { throw HTTPError(400, "The request has two Host fields.") }
-      guard value.allSatisfy(Self.isHostByte) else {
-        throw HTTPError(400, "The request's Host is not valid.")
-      }
+      guard host == nil, value.allSatisfy(Self.isHostByte) else { throw HTTPError.malformed }
       host = valuePlace
     case 5 where name.equals("range"):
       // Two would form one invalid value (RFC 9110 §5.3), which programs read differently.
-      guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
+      guard range == nil else { throw HTTPError.malformed }
       range = valuePlace
     case 6 where name.equals("cookie"): hasCookie = true
     case 6 where name.equals("pragma"): hasDirectives = true
@@ -150,15 +145,13 @@ extension RequestHead {
     case 13 where name.equals("authorization"): hasAuthorization = true
     case 14 where name.equals("content-length"):
       // One number; a list of equal ones may be rejected (RFC 9112 §6.3).
-      guard !isChunked, contentLength == nil, let length = Int64(digits: value.text) else {
-        throw Self.isFramedWrongly
-      }
+      guard !isChunked, contentLength == nil, let length = Int64(digits: value.text)
+      else { throw HTTPError.malformed }
       contentLength = length
     case 17 where name.equals("transfer-encoding"):
       // Other programs find another end of the body wherever there is more to it (RFC 9112 §6.3).
-      guard !isChunked, contentLength == nil, minorVersion >= 1, value.equals("chunked") else {
-        throw Self.isFramedWrongly
-      }
+      guard !isChunked, contentLength == nil, minorVersion >= 1, value.equals("chunked")
+      else { throw HTTPError.malformed }
       isChunked = true
     case 8... where name.starts(with: "if-"): isConditional = true
     default: break
@@ -167,9 +160,7 @@ extension RequestHead {
 
   /// Checks what only the whole head shows.
   func check() throws(HTTPError) {
-    guard host != nil || minorVersion == 0 else {
-      throw HTTPError(400, "The request has no Host field.")
-    }
+    guard host != nil || minorVersion == 0 else { throw HTTPError.malformed }
     // A server may require the length (RFC 9112 §6.3): chunks are one more way to smuggle requests.
     guard !isChunked else {
       throw HTTPError(411, "The request's body is in chunks. Send it with Content-Length.")
@@ -183,9 +174,11 @@ extension RequestHead {
     default: true
     }
   }
+}
 
-  private static let isFramedWrongly = HTTPError(
-    400, "The request does not state the length of its body by one Content-Length.")
+extension HTTPError {
+  /// Of bytes that are no request, or that two programs might read differently.
+  static let malformed = HTTPError(400, "This is not a valid request of HTTP/1.1 (RFC 9112).")
 }
 
 /// A request on its way from the connection to the task that responds to it.

@@ -97,9 +97,7 @@ struct RequestParser: Sendable {
       lineStart = 2
       _ = takeLines(&buffer)
       emptyLineCount += 1
-      guard emptyLineCount <= limits.emptyLines else {
-        throw HTTPError(400, "The client sent empty lines instead of a request.")
-      }
+      guard emptyLineCount <= limits.emptyLines else { throw HTTPError.malformed }
     }
   }
 
@@ -108,14 +106,12 @@ struct RequestParser: Sendable {
     try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
       if let first = bytes.first, !first.isTokenCharacter {
         // Perhaps the beginning of an empty line. A client that speaks TLS is refused at once.
-        guard first == UInt8(ascii: "\r"), bytes.count == 1 else {
-          throw HTTPError(400, "The received bytes are not an HTTP request.")
-        }
+        guard first == UInt8(ascii: "\r"), bytes.count == 1 else { throw HTTPError.malformed }
       }
       // Room for a method and the version.
       let limit = min(limits.targetBytes + 64, limits.headBytes)
-      let line = try nextLine(bytes, limit: limit, 414, "The request line is too long.")
-      guard let line else { return false }
+      guard let line = try nextLine(bytes, limit: limit, 414, "The request line is too long.")
+      else { return false }
       reading = try RequestHead(bytes.part(line), targetLimit: limits.targetBytes)
       return true
     }
@@ -154,9 +150,8 @@ struct RequestParser: Sendable {
       searched = bytes.count
       return nil
     }
-    guard feed > lineStart, bytes[feed - 1] == UInt8(ascii: "\r") else {
-      throw HTTPError(400, "A line of the request does not end in CR LF.")
-    }
+    // Each line ends in CR LF.
+    guard feed > lineStart, bytes[feed - 1] == UInt8(ascii: "\r") else { throw HTTPError.malformed }
     defer { (lineStart, searched) = (feed + 1, feed + 1) }
     return lineStart..<feed - 1
   }
@@ -182,13 +177,10 @@ extension UnsafeRawBufferPointer {
   func field(at line: Range<Int>) throws(HTTPError) -> (name: Range<Int>, value: Range<Int>) {
     var colon = line.lowerBound
     while colon < line.upperBound, self[colon].isTokenCharacter { colon += 1 }
-    guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":") else {
-      throw HTTPError(400, "A header field does not begin with a name and a colon.")
-    }
+    guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":")
+    else { throw HTTPError.malformed }
     let value = trimmed(colon + 1..<line.upperBound)
-    guard part(value).allSatisfy(\.isValueByte) else {
-      throw HTTPError(400, "The value of a header field contains a control character.")
-    }
+    guard part(value).allSatisfy(\.isValueByte) else { throw HTTPError.malformed }
     return (line.lowerBound..<colon, value)
   }
 
