@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
 import RefrainStreams
 
@@ -12,22 +11,14 @@ extension CachedAnswer {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
-    let stored =
-      service.cache.isOffline || selected.source == .stale
-      ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
-    let isFiltered = stored.map { $0 != body } ?? false
-    guard
-      let (edited, target) = try await exchange.edit(manifest: stored ?? body, at: url, in: stream)
-    else { return false }
-    if let target {
-      try await exchange.redirect(to: target)
-    } else if edited.isChanged || isFiltered {
-      try await sendManifest(edited.body, of: selected, isFiltered: isFiltered)
-    } else {
-      // A range of an unchanged body is a range of the original.
-      return false
+    var sent = body
+    if service.cache.isOffline || selected.source == .stale {
+      sent = try await StoredVariants(cache: service.cache, url: url).filtered(body) ?? body
     }
-    return true
+    // A range of an unchanged body is a range of the original.
+    return try await exchange.send(
+      manifest: sent, at: url, in: stream, isFiltered: sent != body
+    ) { head(200, selected, 0..<(selected.length ?? .max)).fields }
   }
 
   /// Returns nil if the body is too long for a manifest, or does not begin like one.
@@ -43,21 +34,6 @@ extension CachedAnswer {
       if Int64(body.count) == length { break }
     }
     return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
-  }
-
-  /// - Parameter isFiltered: the body is for the time being, and clients must not keep it.
-  private func sendManifest(
-    _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
-  ) async throws {
-    var head = head(200, selected, 0..<(selected.length ?? .max))
-    Exchange.describeEdited(&head.fields)
-    if isFiltered {
-      head.fields["Expires"] = nil
-      head.fields["Cache-Control"] = "no-cache"
-    }
-    try await delivery.send(head, length: Int64(body.count)) {
-      try await delivery.write(ByteBuffer(bytes: body))
-    }
   }
 }
 

@@ -150,9 +150,12 @@ extension Exchange {
         isManifest
         ?? Manifest.isBeginning(
           Array(beginning.prefix(Manifest.longestBeginning)), isWhole: bytes == nil)
-      guard bytes == nil else { continue }
-      if isManifest == true { return try await send(manifest: beginning, fields) }
-      break
+      guard bytes == nil, isManifest == true else { continue }
+      // The whole manifest, whatever range was requested.
+      fields["Content-Range"] = nil
+      let stream = service.stream(of: url, recorded: nil)
+      if try await send(manifest: Array(beginning), at: url, in: stream, { fields }) { return }
+      return try await send(200, fields, beginning, length: Int64(beginning.count))
     }
     try await send(response.status, fields, beginning, length: length, next)
   }
@@ -170,22 +173,6 @@ extension Exchange {
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: url) { return true }
     return Manifest.mayBeUnnamed(mimeType: type, length: response.headers.bodyLength) ? nil : false
-  }
-
-  private func send(manifest body: Data, _ fields: HeaderFields) async throws {
-    var fields = fields
-    // The whole manifest, whatever range was requested.
-    fields["Content-Range"] = nil
-    var sent = body
-    let stream = service.stream(of: url, recorded: nil)
-    if let (edited, target) = try await edit(manifest: Array(body), at: url, in: stream) {
-      if let target { return try await redirect(to: target) }
-      if edited.isChanged {
-        sent = Data(edited.body)
-        Self.describeEdited(&fields)
-      }
-    }
-    try await send(200, fields, sent, length: Int64(sent.count))
   }
 
   // MARK: What it may have changed
