@@ -74,7 +74,12 @@ public final class CacheProxy: Sendable {
     try await listener.run {
       await service.sessions.refresh()
       holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
-      housekeeping = keepHouse()
+      housekeeping = Task {
+        while (try? await Task.sleep(for: .seconds(2))) != nil {
+          await listener.examineIfSuspended()
+          await IOThreads.background.run { [service] in service.hits.releaseUnused() }
+        }
+      }
       try await atStart()
     } atEnd: {
       housekeeping?.cancel()
@@ -84,15 +89,6 @@ public final class CacheProxy: Sendable {
       service.hits.releaseAll()
       await atEnd()
       await service.sessions.close()
-    }
-  }
-
-  private func keepHouse() -> Task<Void, Never> {
-    Task {
-      while (try? await Task.sleep(for: .seconds(2))) != nil {
-        await listener.examineIfSuspended()
-        await IOThreads.background.run { [service] in service.hits.releaseUnused() }
-      }
     }
   }
 

@@ -150,7 +150,14 @@ final class Delivery: Sendable {
       if sendsFiles {
         try await perform { $0.write(file, part) }
       } else {
-        let bytes = await IOThreads.shared.run { ByteBuffer(file, part) }
+        let bytes = await IOThreads.shared.run {
+          var bytes = ByteBuffer()
+          bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: part.count) { space in
+            let space = UnsafeMutableRawBufferPointer(rebasing: space[..<part.count])
+            return file.copy(into: space, at: part.lowerBound) ?? 0
+          }
+          return bytes
+        }
         // Truncated by another program, or unreadable: the client must not take a part for the whole.
         guard bytes.readableBytes == part.count else { throw FileEnded() }
         try await perform { $0.write(bytes) }
@@ -207,17 +214,6 @@ final class Delivery: Sendable {
     guard !record.isSilent else { return }
     record.served.seconds = ProxyConnection.seconds(since: request.started)
     service.note(record.served, of: request.head, firstByte: record.firstByte)
-  }
-}
-
-extension ByteBuffer {
-  /// Reads a part of a file; blocks. Contains less if the file ends before.
-  init(_ file: EntryFile, _ range: ByteRange) {
-    self.init()
-    writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { space in
-      let space = UnsafeMutableRawBufferPointer(rebasing: space[..<range.count])
-      return file.copy(into: space, at: range.lowerBound) ?? 0
-    }
   }
 }
 

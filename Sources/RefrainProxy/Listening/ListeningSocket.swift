@@ -149,10 +149,7 @@ package final class ListeningPlace: Sendable {
         .addressInUse, "\(place) is already in use.",
         remedy: "Choose another port, or use the proxy there if it is this program.")
     }
-    let cause =
-      error is SocketAddressError.UnknownHost
-      ? "'\(place.host)' is not an address, and no address of that name was found"
-      : code.map { String(cString: strerror($0)) } ?? "\(error)"
+    let cause = code.map { String(cString: strerror($0)) } ?? "no such address was found"
     return CacheProxyError(
       .addressUnavailable, "The proxy cannot listen on \(place): \(cause).",
       remedy: "Use an address of this machine, as in 127.0.0.1, and a port above 1023.")

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
 import RefrainStreams
 

@@ -145,10 +145,7 @@ enum TokenCheck {
 
   /// Requires at least 16 characters that a URL never encodes (RFC 3986 §2.3), and not only dots.
   static func isValid(_ token: String) -> Bool {
-    guard token.utf8.count >= 16, token.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
-      return false
-    }
-    return token.utf8.allSatisfy(\.isUnreserved)
+    token.utf8.count >= 16 && token.utf8.allSatisfy(\.isUnreserved) && token.contains { $0 != "." }
   }
 
   /// Returns a new token of 192 random bits.

@@ -31,14 +31,11 @@ final class CachedHits: Sendable {
   /// Releases what was not requested for a while, or was removed by another process. Blocks.
   func releaseUnused() {
     let deadline = NIODeadline.now() - Self.patience
-    let (targets, dropped) = resources.withLock { resources in
-      let kept = resources.filter { $0.value.wasUsed(since: deadline) }
-      return (Array(kept.keys), exchange(&resources, with: kept))
-    }
-    withExtendedLifetime(dropped) {}
     // One at a time: the others can be released meanwhile.
-    for target in targets {
-      guard let resource = resource(for: target), resource.isRemoved else { continue }
+    for target in resources.withLock({ Array($0.keys) }) {
+      guard let resource = resource(for: target),
+        !resource.wasUsed(since: deadline) || resource.isRemoved
+      else { continue }
       resources.withLock { if $0[target] === resource { $0[target] = nil } }
       withExtendedLifetime(resource) {}
     }

@@ -104,9 +104,6 @@ package final class ProxyService: Sendable {
 
   // MARK: The log
 
-  /// In bytes: many requests may wait to be logged.
-  private static let longestLoggedField = 1024
-
   /// Counts a request that has ended, and passes it to the app's log. `served.url` is empty if no
   /// origin was asked, `head` nil for bytes that were not a request; `firstByte` is in seconds.
   func note(_ served: ServedRequest, of head: RequestHead?, firstByte: Double? = nil) {
@@ -118,16 +115,12 @@ package final class ProxyService: Sendable {
       if rules.logsClientFields {
         let fields = head.fields
         served.version = "HTTP/1.\(head.minorVersion)"
-        served.referrer = fields["Referer"].map { Self.shortened(routes.shown($0)) }
-        served.userAgent = fields["User-Agent"].map(Self.shortened)
+        // Many requests may wait to be logged.
+        served.referrer = fields["Referer"].map { String(routes.shown($0).prefix(1024)) }
+        served.userAgent = fields["User-Agent"].map { String($0.prefix(1024)) }
       }
     }
     log(served)
-  }
-
-  private static func shortened(_ text: String) -> String {
-    text.utf8.count <= longestLoggedField
-      ? text : String(decoding: text.utf8.prefix(longestLoggedField), as: UTF8.self) + "…"
   }
 
   // MARK: Streams
