@@ -108,27 +108,21 @@ package final class Listener: Sendable {
     #endif
   }
 
-  /// Closes a listening socket that refuses connections: it is then bound again.
+  /// Closes a listening socket that refuses connections: it is then bound again. Any other failure
+  /// may have another reason, such as too many clients.
   func examine() async {
     guard state.withLock(\.isRunning), let channel = place.channel,
-      await Self.isRefused(at: channel)
+      let address = channel.localAddress
     else { return }
-    // Whoever waits until the proxy listens waits for the next socket.
-    place.forget(channel)
-    channel.close(promise: nil)
-  }
-
-  /// Any other failure than a refusal may have another reason, such as too many clients.
-  private static func isRefused(at channel: any Channel) async -> Bool {
-    guard let address = channel.localAddress else { return false }
     do {
       let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.seconds(1)).connect(to: address).get()
       client.close(promise: nil)
-      return false
-    } catch {
-      return (error as? IOError)?.errnoCode == ECONNREFUSED
-    }
+    } catch let error as IOError where error.errnoCode == ECONNREFUSED {
+      // Whoever waits until the proxy listens waits for the next socket.
+      place.forget(channel)
+      channel.close(promise: nil)
+    } catch {}
   }
 
   // MARK: Ending

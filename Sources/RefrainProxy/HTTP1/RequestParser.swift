@@ -30,7 +30,6 @@ struct RequestParser: Sendable {
     case head
     case body(remaining: Int64)
     case end
-    case refused(HTTPError)
   }
 
   private let limits: Limits
@@ -55,21 +54,10 @@ struct RequestParser: Sendable {
   }
 
   /// Returns the next event, and removes its bytes from the buffer; nil if more are needed: call
-  /// again with the same buffer, grown. After a refusal only the same refusal follows, because the
-  /// start of the next request is unknown.
+  /// again with the same buffer, grown. After a refusal the start of the next request is unknown:
+  /// do not call it again.
   mutating func next(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
-    do throws(HTTPError) {
-      return try advance(&buffer)
-    } catch {
-      step = .refused(error)
-      throw error
-    }
-  }
-
-  private mutating func advance(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
     switch step {
-    case .refused(let httpError):
-      throw httpError
     case .head:
       try skipEmptyLines(&buffer)
       if reading == nil, try !readRequestLine(of: buffer) { return nil }

@@ -12,7 +12,7 @@ struct CachedAnswer: Sendable {
   let conditions: Preconditions?
   let resource: Resource
   private let resourceKey: CacheKey
-  /// In a shared cache another one for each set of credentials.
+  /// In a shared cache another one for each set of credentials (RFC 9111 §3.5).
   let key: CacheKey
   private(set) var terms = ReadTerms()
   /// Whether the client requests a range of a segment that the origin may still write.
@@ -26,7 +26,9 @@ struct CachedAnswer: Sendable {
     conditions = isConditional ? Preconditions(fields: exchange.fields) : nil
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
-    key = exchange.key(of: resource)
+    key =
+      service.shared == nil
+      ? resourceKey : Credentials.key(resourceKey, for: Resource(url: url, headers: exchange.fields))
     isGrowing = range != nil && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true

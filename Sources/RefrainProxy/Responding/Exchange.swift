@@ -26,13 +26,6 @@ struct Exchange: Sendable {
     return resource
   }
 
-  /// Differs in a shared cache for each set of credentials (RFC 9111 §3.5).
-  func key(of resource: Resource) -> CacheKey {
-    let key = service.cache.key(for: resource)
-    guard service.shared != nil else { return key }
-    return Credentials.key(key, for: Resource(url: url, headers: fields))
-  }
-
   func redirect(to location: String) async throws {
     try await delivery.send(
       ProxyResponse(status: 302, fields: ["Location": location, "Cache-Control": "no-cache"]))

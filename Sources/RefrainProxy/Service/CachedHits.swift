@@ -34,7 +34,7 @@ final class CachedHits: Sendable {
     // One at a time: the others can be released meanwhile.
     for target in resources.withLock({ Array($0.keys) }) {
       guard let resource = resource(for: target),
-        !resource.wasUsed(since: deadline) || resource.isRemoved
+        !resource.wasUsed(since: deadline) || resource.lease.isRemoved
       else { continue }
       resources.withLock { if $0[target] === resource { $0[target] = nil } }
       withExtendedLifetime(resource) {}
@@ -61,7 +61,7 @@ final class CachedHit: Sendable {
   }
 
   private let urlText: String
-  private let lease: EntryLease
+  fileprivate let lease: EntryLease
   private let fields: ResponseFields
   private let isShared: Bool
   private let naming: @Sendable () -> ReadTerms.Naming?
@@ -81,9 +81,6 @@ final class CachedHit: Sendable {
   func wasUsed(since deadline: NIODeadline) -> Bool {
     lastUse.load(ordering: .relaxed) >= deadline.uptimeNanoseconds
   }
-
-  /// Whether another process has removed the stored bytes. Blocks.
-  var isRemoved: Bool { lease.isRemoved }
 
   /// Returns the hit for the request if all of it is stored and fresh; the buffer then contains the
   /// head except Connection and the empty line.
