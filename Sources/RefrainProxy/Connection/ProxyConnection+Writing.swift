@@ -213,8 +213,8 @@ extension ProxyConnection {
 
   private func cachedHit(_ head: RequestHead) -> CachedHit? {
     let service = setup.service
-    let isOurs = head.withHost { host in
-      guard let host else { return false }
+    guard let place = head.host else { return nil }
+    let isOurs = head.withBytes(at: place) { host in
       if checkedHost?.isEqual(to: host) == true { return true }
       guard service.routes.isOurs(host: host.text, localAddress: localText) else { return false }
       checkedHost = ByteBuffer(bytes: host)

@@ -10,6 +10,7 @@ struct RequestHead: Sendable {
   /// The places of its parts, in bytes from its start.
   private let methodPlace: Range<Int>
   private let targetPlace: Range<Int>
+  /// Of the values, without surrounding white space.
   private(set) var host: Range<Int>?
   private(set) var range: Range<Int>?
   let isGET: Bool
@@ -45,15 +46,6 @@ struct RequestHead: Sendable {
     try withBytes(at: targetPlace, body)
   }
 
-  /// Calls `body` with the value, without surrounding white space; nil if there is none.
-  func withHost<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
-    try host.map { try withBytes(at: $0, body) } ?? body(nil)
-  }
-
-  func withRange<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
-    try range.map { try withBytes(at: $0, body) } ?? body(nil)
-  }
-
   var fields: HeaderFields {
     bytes.withUnsafeReadableBytes { bytes in
       var fields = HeaderFields()
@@ -69,7 +61,7 @@ struct RequestHead: Sendable {
     }
   }
 
-  private func withBytes<R>(
+  func withBytes<R>(
     at place: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
     try bytes.withUnsafeReadableBytes { try body($0.part(place)) }

@@ -73,25 +73,20 @@ extension CachedAnswer {
     }
     try await delivery.send(head, length: size) {
       selected.reader.setEnd(range.upperBound, readsOn: true)
-      try await copy(selected.reader, range)
-    }
-  }
-
-  private func copy(_ reader: MediaReader, _ range: ByteRange) async throws {
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      // Counted as read at once: bytes that the socket does not accept wait in the file.
-      let count = min(range.upperBound - offset, 256 << 10)
-      switch try await reader.available(at: offset, count: Int(count)) {
-      case .file(let file, let upTo):
-        let end = min(upTo, offset + count)
-        try await delivery.write(file, offset..<end, stored: reader.spansBefore)
-        offset = end
-      case .memory(let bytes):
-        try await delivery.write(ByteBuffer(data: bytes))
-        offset += Int64(bytes.count)
-      case .end:
-        return
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        // Counted as read at once: bytes that the socket does not accept wait in the file.
+        let count = min(range.upperBound - offset, 256 << 10)
+        switch try await selected.reader.available(at: offset, count: Int(count)) {
+        case .file(let file, let upTo):
+          let end = min(upTo, offset + count)
+          try await delivery.write(file, offset..<end, stored: selected.reader.spansBefore)
+          offset = end
+        case .memory(let bytes):
+          try await delivery.write(ByteBuffer(data: bytes))
+          offset += Int64(bytes.count)
+        case .end: return
+        }
       }
     }
   }

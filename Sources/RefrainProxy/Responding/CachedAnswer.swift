@@ -42,10 +42,9 @@ struct CachedAnswer: Sendable {
     }
   }
 
-  /// Relaxes the terms for manifests and parts of streams. VLC sends `no-cache` with all of them,
-  /// which states a preference (RFC 9111 §5.2.1.4). Many origins send it with every playlist. RFC
-  /// 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a private cache
-  /// does so all the same, so that a stored stream plays.
+  /// Relaxes the terms for manifests and parts of streams: VLC and many origins send `no-cache` with
+  /// all of them. RFC 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a
+  /// private cache does so all the same, so that a stored stream plays.
   private mutating func relaxTerms() {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true

@@ -86,7 +86,7 @@ package struct Routes: Sendable {
   func ownTarget(of request: ClientRequest) throws(HTTPError) -> Substring {
     let target = request.head.target
     var path = target[...]
-    var authority = request.head.withHost { $0?.text }
+    var authority = request.head.host.map { request.head.withBytes(at: $0, \.text) }
     if !target.hasPrefix("/"), target != "*" {
       // The authority in the target counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {

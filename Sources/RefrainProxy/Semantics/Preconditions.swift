@@ -50,10 +50,8 @@ struct Preconditions: Sendable {
   }
 
   /// Returns nil for `*`, which matches any existing representation (§13.1.1, §13.1.2). A tag that
-  /// contains a comma matches only where it is the only one.
-  ///
-  /// An invalid tag is kept unchanged: some servers omit the quotes, and clients return the tag
-  /// that they received. It matches only the same text, and only weakly (§8.8.3.2).
+  /// contains a comma matches only where it is the only one. An invalid tag, as of servers that omit
+  /// the quotes, matches only the same text, and only weakly (§8.8.3.2).
   private static func list(_ value: String) -> [EntityTag]? {
     let value = value.trimmingOWS
     if value == "*" { return nil }

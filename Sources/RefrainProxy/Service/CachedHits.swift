@@ -98,8 +98,8 @@ final class CachedHit: Sendable {
     if isShared, head.hasCookie, !known.isForEverybody { return nil }
     var range = 0..<length
     var status = 200
-    if !head.isHEAD, head.range != nil {
-      let asked = head.withRange { $0.flatMap { RequestedRange($0) } }
+    if !head.isHEAD, let place = head.range {
+      let asked = head.withBytes(at: place) { RequestedRange($0) }
       guard let part = asked?.resolved(length: length) else { return nil }
       range = part
       status = 206

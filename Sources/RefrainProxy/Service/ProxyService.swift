@@ -44,8 +44,6 @@ package final class ProxyService: Sendable {
     sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
   }
 
-  // MARK: The end
-
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
 
@@ -57,8 +55,6 @@ package final class ProxyService: Sendable {
   func drain() { draining.store(true, ordering: .relaxed) }
 
   func stop() { stopping.store(true, ordering: .relaxed) }
-
-  // MARK: What cannot be cached
 
   func noteUncacheable(_ key: CacheKey) {
     uncacheable.withLock { times in
