@@ -10,18 +10,15 @@ package final class Listener: Sendable {
   private let setup: ConnectionSetup
   package let place: ListeningPlace
   package let connections: ConnectionCount
-  private let state = Mutex(State())
+  private let phase = Mutex(Phase.idle)
 
-  private struct State {
-    enum Phase {
-      case idle, running, stopping
-      /// The error is for whoever waits until it listens.
-      case over(any Error)
-    }
-    var phase = Phase.idle
+  private enum Phase {
+    case idle, running, stopping
+    /// The error is for whoever waits until it listens.
+    case over(any Error)
 
-    var isRunning: Bool { if case .running = phase { true } else { false } }
-    var isOver: Bool { if case .over = phase { true } else { false } }
+    var isRunning: Bool { if case .running = self { true } else { false } }
+    var isOver: Bool { if case .over = self { true } else { false } }
   }
 
   init(_ setup: ConnectionSetup, at place: ListeningPlace, _ connections: ConnectionCount) {
@@ -34,9 +31,9 @@ package final class Listener: Sendable {
   ///   - atStart: called before anything listens; if it throws, nothing does.
   ///   - atEnd: called once nothing listens any more, if `atStart` was called.
   func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
-    try state.withLock { state in
-      switch state.phase {
-      case .idle: state.phase = .running
+    try phase.withLock { phase in
+      switch phase {
+      case .idle: phase = .running
       case .over: throw Self.closed
       case .running, .stopping:
         throw CacheProxyError(
@@ -55,7 +52,7 @@ package final class Listener: Sendable {
       failure = error
     }
     await atEnd()
-    state.withLock { [failure] in $0.phase = .over(failure ?? Self.closed) }
+    phase.withLock { [failure] in $0 = .over(failure ?? Self.closed) }
     if let failure { throw failure }
     try Task.checkCancellation()
   }
@@ -79,7 +76,7 @@ package final class Listener: Sendable {
       do {
         let channel = try await place.open(connections) { [setup] in ProxyConnection(setup, $0) }
         (failures, hasListened) = (0, true)
-        if state.withLock(\.isRunning) {
+        if phase.withLock(\.isRunning) {
           // Fails if it is closed already.
           try? await channel.setOption(.autoRead, value: true).get()
         } else {
@@ -95,10 +92,8 @@ package final class Listener: Sendable {
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-    } while state.withLock(\.isRunning)
+    } while phase.withLock(\.isRunning)
   }
-
-  // MARK: Lost sockets
 
   /// Examines the listening socket where the system takes it from a suspended program, and reports
   /// no event (Apple's Technical Note TN2277).
@@ -111,7 +106,7 @@ package final class Listener: Sendable {
   /// Closes a listening socket that refuses connections: it is then bound again. Any other failure
   /// may have another reason, such as too many clients.
   func examine() async {
-    guard state.withLock(\.isRunning), let channel = place.channel,
+    guard phase.withLock(\.isRunning), let channel = place.channel,
       let address = channel.localAddress
     else { return }
     do {
@@ -129,15 +124,15 @@ package final class Listener: Sendable {
 
   package func stop() async {
     // One that never ran: a later `run()` fails, and so do all waiters.
-    state.withLock { if case .idle = $0.phase { $0.phase = .over(Self.closed) } }
+    phase.withLock { if case .idle = $0 { $0 = .over(Self.closed) } }
     beginStopping()
-    while state.withLock({ !$0.isOver }) { await Self.pause() }
+    while phase.withLock({ !$0.isOver }) { await Self.pause() }
   }
 
   private func beginStopping() {
     setup.service.stop()
     connections.close()
-    state.withLock { if $0.isRunning { $0.phase = .stopping } }
+    phase.withLock { if $0.isRunning { $0 = .stopping } }
     guard let channel = place.channel else { return }
     // Closed after the clients that it has accepted were set up: they would be closed with it.
     channel.setOption(.autoRead, value: false).whenComplete { _ in
@@ -183,7 +178,7 @@ package final class Listener: Sendable {
   func waitUntilListening() async throws {
     await examineIfSuspended()
     while place.channel == nil {
-      if case .over(let error) = state.withLock(\.phase) { throw error }
+      if case .over(let error) = phase.withLock({ $0 }) { throw error }
       try await Task.sleep(for: .milliseconds(2))
     }
     try Task.checkCancellation()

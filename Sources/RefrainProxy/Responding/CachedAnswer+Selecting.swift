@@ -136,7 +136,8 @@ extension CachedAnswer {
     var bytes: [UInt8] = []
     while true {
       // Most media needs one byte.
-      let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<(bytes.isEmpty ? 512 : longest)])
+      let most = bytes.isEmpty ? 512 : longest
+      let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<most])
       let count = try await reader.read(into: space, at: Int64(bytes.count))
       bytes += buffer[..<count]
       let isWhole = count == 0 || length == Int64(bytes.count)

@@ -26,9 +26,8 @@ struct CachedAnswer: Sendable {
     conditions = isConditional ? Preconditions(fields: exchange.fields) : nil
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
-    key =
-      service.shared == nil
-      ? resourceKey : Credentials.key(resourceKey, for: Resource(url: url, headers: exchange.fields))
+    let asked = Resource(url: url, headers: exchange.fields)
+    key = service.shared == nil ? resourceKey : Credentials.key(resourceKey, for: asked)
     isGrowing = range != nil && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true

@@ -160,8 +160,6 @@ extension Exchange {
     try await send(response.status, fields, beginning, length: length, next)
   }
 
-  // MARK: Manifests
-
   /// Returns true by type or name; nil if only its content can show it.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
     let content = response.headers.contentRange
