@@ -24,12 +24,6 @@ struct OriginFields: Sendable {
     "content-type", "expect",
   ]
 
-  /// Whether only browsers send the field, for a page that may not be one of the origin's.
-  private static func isOfBrowser(_ name: String) -> Bool {
-    name.hasPrefix("sec-") || name.hasPrefix("access-control-request-")
-      || ["upgrade-insecure-requests", "dnt"].contains(name)
-  }
-
   /// Removes what is not for an origin: URLs of this proxy (`isOwn`), which contain its token; and
   /// of a browser the cookies that it stores for the proxy's address, and its page, which may be
   /// none of the origin's. A program that sends Referer or Origin was told to.
@@ -62,8 +56,12 @@ struct OriginFields: Sendable {
   ) -> HeaderFields {
     var result = fields.forwarded.filter { field in
       let name = field.name.lowercased()
+      // Only browsers send these, for a page that may not be one of the origin's.
+      let isOfBrowser =
+        name.hasPrefix("sec-") || name.hasPrefix("access-control-request-")
+        || ["upgrade-insecure-requests", "dnt"].contains(name)
       return !["host", "via", "cdn-loop"].contains(name) && !excluded.contains(name)
-        && own[name] == nil && !(isForManyOrigins && Self.isOfBrowser(name))
+        && own[name] == nil && !(isForManyOrigins && isOfBrowser)
         && !(isShared && (name.hasPrefix("x-forwarded-") || Self.unkeyed.contains(name)))
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
