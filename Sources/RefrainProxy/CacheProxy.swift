@@ -39,10 +39,9 @@ public final class CacheProxy: Sendable {
     listener = Listener(setup, at: service.routes.place, service.connections)
   }
 
-  /// Returns a listener for handlers alone: the operator's, asked in this order for requests whose
-  /// `Host` is the proxy's. It stays open until it is stopped, even after all clients of the proxy
-  /// have been served: the state of a proxy that ends can be watched. Its requests are neither
-  /// logged nor counted, and its clients have no limits.
+  /// Returns a listener for the operator's handlers alone, asked for requests whose `Host` is the
+  /// proxy's. It stays open until it is stopped: the state of a proxy that ends can be watched. Its
+  /// requests are neither logged nor counted, and its clients have no limits.
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
     var routes = service.routes
     routes.place = place

@@ -137,9 +137,7 @@ final class Delivery: Sendable {
     }
   }
 
-  /// Writes a part of a file, and counts each part once the socket has accepted it.
-  ///
-  /// - Parameter stored: the ranges that were stored before the request.
+  /// Counts each part once the socket has accepted it; `stored` was stored before the request.
   func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {
     let sendsFiles = setup.settings.sendsFiles
     let step = Int64(min(gate?.longestPiece ?? .max, sendsFiles ? .max : Self.longestCopy))
@@ -169,8 +167,7 @@ final class Delivery: Sendable {
   /// The most bytes read from a file at a time.
   static let longestCopy = 256 << 10
 
-  /// Counts bytes that the socket has accepted, of which `stored` were stored before the request,
-  /// and waits until more may be sent.
+  /// Counts bytes that the socket has accepted, and waits until more may be sent.
   private func noteSent(_ count: Int64, stored: Int64 = 0) async throws {
     let isSilent = record.withLock { record in
       record.served.bytesSent += count

@@ -27,9 +27,7 @@ package final class Listener: Sendable {
 
   // MARK: Running
 
-  /// - Parameters:
-  ///   - atStart: called before anything listens; if it throws, nothing does.
-  ///   - atEnd: called once nothing listens any more, if `atStart` was called.
+  /// If `atStart` throws, nothing listens; `atEnd` is called once nothing does any more.
   func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
     try phase.withLock { phase in
       switch phase {
@@ -57,9 +55,7 @@ package final class Listener: Sendable {
     try Task.checkCancellation()
   }
 
-  /// Listens until `stop()`, in a task of its own.
-  ///
-  /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
+  /// Listens until `stop()`, in a task of its own. Throws as `run`.
   package func start() async throws {
     Task {
       try? await run(atStart: {}, atEnd: { await settle(within: .zero) })

@@ -188,11 +188,10 @@ extension ProxyConnection {
     context.flush()
   }
 
-  /// Passes as much of a hit to the socket as it accepts now, without a promise or a region of
-  /// SwiftNIO; nothing waits in the channel between responses. Holding the head back until the body
-  /// follows (MSG_MORE, TCP_CORK) costs the system a third more on loopback. Returns the accepted
-  /// bytes of the body, nil if another program has truncated the file before them; those of the
-  /// head leave `headBuffer`.
+  /// Passes as much of a hit to the socket as it accepts now, since nothing waits in the channel
+  /// between responses. Holding the head back until the body follows (MSG_MORE, TCP_CORK) costs the
+  /// system a third more on loopback. Returns the accepted bytes of the body, nil if another program
+  /// has truncated the file before them; those of the head leave `headBuffer`.
   private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64? {
     #if os(Linux)
       guard let socket, context.channel.isActive else { return 0 }

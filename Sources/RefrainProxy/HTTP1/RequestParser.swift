@@ -4,10 +4,8 @@ internal import NIOCore
 internal import Refrain
 
 /// Parses requests of HTTP/1.1 and HTTP/1.0 from a connection's bytes (RFC 9112), strictly: bytes
-/// that another program might read differently are refused, not repaired.
-///
-/// Examines each byte of a head once to find its line's end and once to read the line, however the
-/// bytes arrive, and allocates nothing.
+/// that another program might read differently are refused, not repaired. Examines each byte of a
+/// head twice, however the bytes arrive, and allocates nothing.
 struct RequestParser: Sendable {
   struct Limits: Sendable {
     /// A longer head is refused (431).

@@ -6,8 +6,7 @@ struct ResponseHead: Sendable {
   var status: Int
   var fields = HeaderFields()
   /// The length of the body, or of the one that GET would have; nil for statuses without a body,
-  /// and if it is unknown: the end is then found by chunks, or for HTTP/1.0 by that of the
-  /// connection (RFC 9112 §6.3).
+  /// and if it is unknown (RFC 9112 §6.3).
   var length: Int64?
   var hasBody = false
 

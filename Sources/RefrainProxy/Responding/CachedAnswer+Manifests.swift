@@ -5,8 +5,7 @@ import RefrainStreams
 
 /// Rewrites the references of manifests to lead through this proxy. The cache stores originals.
 extension CachedAnswer {
-  /// Returns false if the response is no manifest, or needs no change: it is sent as it is. Throws
-  /// `HTTPError` if the manifest would have to change but cannot.
+  /// Returns false if the response is sent as it is. Throws as `Exchange.send(manifest:)`.
   func respondWithManifest(_ selected: SelectedResponse) async throws -> Bool {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)

@@ -72,13 +72,12 @@ extension Exchange {
 
 extension Exchange {
   /// Sends a manifest whose references lead through this proxy, or a redirect to where a session
-  /// begins with it. Returns false if it needs no change, or is none.
+  /// begins with it. Returns false if it needs no change, or is none. Throws `HTTPError` if it would
+  /// have to change and cannot: the original would lead clients past this proxy.
   ///
   /// - Parameters:
   ///   - isFiltered: whether the body is for the time being, and clients must not keep it.
   ///   - fields: returns those of the original.
-  /// - Throws: `HTTPError`, if too many or too long references would have to change, or the
-  ///   manifest is not in UTF-8: the original would lead clients past this proxy.
   func send(
     manifest body: [UInt8], at base: URL, in stream: CacheKey, isFiltered: Bool = false,
     _ fields: () -> HeaderFields

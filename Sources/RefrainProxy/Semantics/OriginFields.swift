@@ -73,8 +73,7 @@ struct OriginFields: Sendable {
   }
 
   /// Fields by which, as by `X-Forwarded-`, a client could make an origin respond with other
-  /// content than the URL's, since programs behind a proxy trust them as the proxy's. A shared
-  /// cache does not distinguish the responses: one client could choose those of the others.
+  /// content than the URL's: in a shared cache, one client could choose it for the others.
   private static let unkeyed: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-http-method-override",

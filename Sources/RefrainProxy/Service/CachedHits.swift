@@ -5,8 +5,8 @@ import Refrain
 import RefrainLocks
 
 /// The recently requested resources, by the target of the request. Not for long, because held
-/// entries are not evicted; whoever needs their descriptors or their disk has them released. Nobody
-/// else keeps them: they are deallocated outside of the lock, because that may take other locks.
+/// entries are not evicted; whoever needs their descriptors or their disk has them released. They
+/// are deallocated outside of the lock, because that may take other locks.
 final class CachedHits: Sendable {
   /// Half of the entries that may be open, within limits, so that requests for others find a place.
   /// A small file that is found here is served in a third of the time.
