@@ -42,8 +42,6 @@ final class Delivery: Sendable {
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
 
-  // MARK: Responses
-
   /// - Parameter body: not called for HEAD, and for statuses without one.
   func send(
     _ head: ResponseHead, length: Int64?, _ body: () async throws -> Void = {}
@@ -124,8 +122,6 @@ final class Delivery: Sendable {
       return isOpen == true && !service.isStopping
     }
   }
-
-  // MARK: Bodies
 
   func write(_ bytes: ByteBuffer) async throws {
     var rest = bytes

@@ -76,8 +76,6 @@ struct RequestParser: Sendable {
     }
   }
 
-  // MARK: Lines
-
   private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) {
     while lineStart == 0, buffer.getInteger(at: buffer.readerIndex) == UInt16(0x0D0A) {
       lineStart = 2

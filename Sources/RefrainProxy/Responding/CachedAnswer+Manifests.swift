@@ -34,9 +34,7 @@ extension CachedAnswer {
     }
     return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
   }
-}
 
-extension CachedAnswer {
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.

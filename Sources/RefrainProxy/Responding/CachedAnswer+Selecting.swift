@@ -111,9 +111,7 @@ extension CachedAnswer {
     }
     return try await reader.settle()
   }
-}
 
-extension CachedAnswer {
   /// Returns whether the response may be a manifest, by its type, its name or its first bytes. Nil
   /// if these are neither stored nor needed for the response: they are not requested for this.
   private func isManifest(_ reader: MediaReader, _ known: StoredResponse) async throws -> Bool? {

@@ -173,8 +173,6 @@ extension Exchange {
     return Manifest.mayBeUnnamed(mimeType: type, length: response.headers.bodyLength) ? nil : false
   }
 
-  // MARK: What it may have changed
-
   /// Applies to unsafe requests that succeeded (RFC 9111 §4.4).
   private func invalidate(_ method: String, _ response: OriginResponse) async {
     guard !["GET", "HEAD", "OPTIONS", "TRACE"].contains(method),

@@ -119,8 +119,6 @@ package final class ProxyService: Sendable {
     log(served)
   }
 
-  // MARK: Streams
-
   /// Returns what a resource is by the manifests that name it. The versions of a live playlist
   /// (`_HLS_msn`) belong to the stream of the playlist.
   func policy(of url: URL) -> ResourcePolicy {
