@@ -39,21 +39,16 @@ public final class CacheProxy: Sendable {
     listener = Listener(setup, at: service.routes.place, service.connections)
   }
 
-  /// Returns a listener for handlers alone: the operator's, asked in this order for requests whose
-  /// `Host` is the proxy's. It stays open until it is stopped, even after all clients of the proxy
-  /// have been served: the state of a proxy that ends can be watched. Its requests are neither
-  /// logged nor counted, and its clients have no limits.
+  /// Returns a listener for the operator's handlers alone, asked for requests whose `Host` is the
+  /// proxy's. It stays open until it is stopped: the state of a proxy that ends can be watched. Its
+  /// requests are neither logged nor counted, and its clients have no limits.
   package func listener(at place: ListeningPlace, _ handlers: [any ProxyHandler]) -> Listener {
     var routes = service.routes
     routes.place = place
     let setup = ConnectionSetup(setup.settings, service, nil) { [routes] delivery in
-      let (responder, request) = (Responder(delivery: delivery), delivery.request)
+      let responder = Responder(delivery: delivery)
       await responder.run {
-        _ = try routes.ownTarget(of: request)
-        let target = request.head.target
-        guard target.hasPrefix("/") else {
-          throw HTTPError(400, "The request target is not a path.")
-        }
+        let target = String(try routes.ownTarget(of: delivery.request))
         guard try await responder.ask(handlers, target: target) else {
           throw HTTPError(404, "Nothing exists at this path.")
         }
@@ -78,7 +73,12 @@ public final class CacheProxy: Sendable {
     try await listener.run {
       await service.sessions.refresh()
       holds = service.cache.releaseIdleLeases { [service] in service.hits.releaseAll() }
-      housekeeping = keepHouse()
+      housekeeping = Task {
+        while (try? await Task.sleep(for: .seconds(2))) != nil {
+          await listener.examineIfSuspended()
+          service.hits.releaseUnused()
+        }
+      }
       try await atStart()
     } atEnd: {
       housekeeping?.cancel()
@@ -88,15 +88,6 @@ public final class CacheProxy: Sendable {
       service.hits.releaseAll()
       await atEnd()
       await service.sessions.close()
-    }
-  }
-
-  private func keepHouse() -> Task<Void, Never> {
-    Task {
-      while (try? await Task.sleep(for: Listener.pace)) != nil {
-        await listener.examineIfSuspended()
-        service.hits.releaseUnused()
-      }
     }
   }
 

@@ -139,7 +139,8 @@ extension Fetch {
   ) {
     let keeper = self.keeper(response)
     let freshness = Freshness(
-      status: 200, headers: response.headers, requestTime: response.requestTime,
+      status: response.status == 203 ? 203 : 200, headers: response.headers,
+      requestTime: response.requestTime,
       responseTime: response.responseTime, keeper: keeper
     ).behind(response.chain.redirections, keeper: keeper)
     var headers = state.representation.headers

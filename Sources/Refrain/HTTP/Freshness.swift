@@ -19,6 +19,8 @@ package struct Freshness: Codable, Sendable, Hashable {
   /// Whether the response was found to have changed, or a request may have changed it (RFC 9111
   /// §4.4): stale, until the origin confirms it.
   var isOutdated: Bool?
+  /// Whether its status was 203: a proxy on the way has changed the content (RFC 9110 §15.3.4).
+  package var isTransformed: Bool?
   /// For shared caches: whether a redirect to it may lead requests with cookies elsewhere.
   var mayDifferByCookies: Bool?
   /// Whether the response's own fields state more than this, since a redirect led to it; nil: no.
@@ -86,6 +88,7 @@ extension Freshness {
       || (keeper.isShared && !Self.isSharable(control, headers, keeper))
     staleWhileRevalidate = control.staleWhileRevalidate.map { Double($0) }
     staleIfError = control.staleIfError.map { Double($0) }
+    if status == 203 { isTransformed = true }
   }
 
   /// RFC 9111 §3, §3.5, §7.3: a response that sets a cookie is for one person, and so is one to a

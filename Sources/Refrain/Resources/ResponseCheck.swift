@@ -166,6 +166,6 @@ struct ResponseCheck: Sendable {
 
 package enum WholeResponse {
   /// 203 is a 200 whose content a proxy on the way has changed (RFC 9110 §15.3.4): it is stored, and
-  /// clients receive it and its ranges as those of a 200.
+  /// keeps its status (`Freshness.isTransformed`).
   package static let statuses: Set<Int> = [200, 203]
 }

@@ -42,8 +42,6 @@ final class Delivery: Sendable {
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
 
-  // MARK: Responses
-
   /// - Parameter body: not called for HEAD, and for statuses without one.
   func send(
     _ head: ResponseHead, length: Int64?, _ body: () async throws -> Void = {}
@@ -92,9 +90,6 @@ final class Delivery: Sendable {
     note { $0.served.error = error.reason }
     guard !hasBegun else { return abort() }
     var response = ProxyResponse(error)
-    if error.status == 405 {
-      response.fields.append("Allow", error.allow ?? service.rules.allow)
-    }
     note { record in
       record.served.source = .proxy
       if record.isSilent { response = response.unlogged }
@@ -128,8 +123,6 @@ final class Delivery: Sendable {
     }
   }
 
-  // MARK: Bodies
-
   func write(_ bytes: ByteBuffer) async throws {
     var rest = bytes
     while let part = rest.readSlice(length: min(rest.readableBytes, gate?.longestPiece ?? .max)),
@@ -140,9 +133,7 @@ final class Delivery: Sendable {
     }
   }
 
-  /// Writes a part of a file, and counts each part once the socket has accepted it.
-  ///
-  /// - Parameter stored: the ranges that were stored before the request.
+  /// Counts each part once the socket has accepted it; `stored` was stored before the request.
   func write(_ file: EntryFile, _ range: ByteRange, stored: RangeSet<Int64>) async throws {
     let sendsFiles = setup.settings.sendsFiles
     let step = Int64(min(gate?.longestPiece ?? .max, sendsFiles ? .max : Self.longestCopy))
@@ -153,7 +144,14 @@ final class Delivery: Sendable {
       if sendsFiles {
         try await perform { $0.write(file, part) }
       } else {
-        let bytes = await IOThreads.shared.run { ByteBuffer(file, part) }
+        let bytes = await IOThreads.shared.run {
+          var bytes = ByteBuffer()
+          bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: part.count) { space in
+            let space = UnsafeMutableRawBufferPointer(rebasing: space[..<part.count])
+            return file.copy(into: space, at: part.lowerBound) ?? 0
+          }
+          return bytes
+        }
         // Truncated by another program, or unreadable: the client must not take a part for the whole.
         guard bytes.readableBytes == part.count else { throw FileEnded() }
         try await perform { $0.write(bytes) }
@@ -165,8 +163,7 @@ final class Delivery: Sendable {
   /// The most bytes read from a file at a time.
   static let longestCopy = 256 << 10
 
-  /// Counts bytes that the socket has accepted, of which `stored` were stored before the request,
-  /// and waits until more may be sent.
+  /// Counts bytes that the socket has accepted, and waits until more may be sent.
   private func noteSent(_ count: Int64, stored: Int64 = 0) async throws {
     let isSilent = record.withLock { record in
       record.served.bytesSent += count
@@ -210,17 +207,6 @@ final class Delivery: Sendable {
     guard !record.isSilent else { return }
     record.served.seconds = ProxyConnection.seconds(since: request.started)
     service.note(record.served, of: request.head, firstByte: record.firstByte)
-  }
-}
-
-extension ByteBuffer {
-  /// Reads a part of a file; blocks. Contains less if the file ends before.
-  init(_ file: EntryFile, _ range: ByteRange) {
-    self.init()
-    writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { space in
-      let space = UnsafeMutableRawBufferPointer(rebasing: space[..<range.count])
-      return file.copy(into: space, at: range.lowerBound) ?? 0
-    }
   }
 }
 

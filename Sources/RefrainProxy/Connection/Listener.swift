@@ -10,19 +10,15 @@ package final class Listener: Sendable {
   private let setup: ConnectionSetup
   package let place: ListeningPlace
   package let connections: ConnectionCount
-  private let state = Mutex(State())
+  private let phase = Mutex(Phase.idle)
 
-  private struct State {
-    enum Phase {
-      case idle, running, stopping
-      /// The error is for whoever waits until it listens.
-      case over(any Error)
-    }
-    var phase = Phase.idle
-    var lastSeen = ContinuousClock.now
+  private enum Phase {
+    case idle, running, stopping
+    /// The error is for whoever waits until it listens.
+    case over(any Error)
 
-    var isRunning: Bool { if case .running = phase { true } else { false } }
-    var isOver: Bool { if case .over = phase { true } else { false } }
+    var isRunning: Bool { if case .running = self { true } else { false } }
+    var isOver: Bool { if case .over = self { true } else { false } }
   }
 
   init(_ setup: ConnectionSetup, at place: ListeningPlace, _ connections: ConnectionCount) {
@@ -31,16 +27,11 @@ package final class Listener: Sendable {
 
   // MARK: Running
 
-  /// - Parameters:
-  ///   - mostFailures: the failures in a row to bind a lost socket again, after which it is given up.
-  ///   - atStart: called before anything listens; if it throws, nothing does.
-  ///   - atEnd: called once nothing listens any more, if `atStart` was called.
-  func run(
-    mostFailures: Int = 40, atStart: () async throws -> Void, atEnd: () async -> Void
-  ) async throws {
-    try state.withLock { state in
-      switch state.phase {
-      case .idle: state.phase = .running
+  /// If `atStart` throws, nothing listens; `atEnd` is called once nothing does any more.
+  func run(atStart: () async throws -> Void, atEnd: () async -> Void) async throws {
+    try phase.withLock { phase in
+      switch phase {
+      case .idle: phase = .running
       case .over: throw Self.closed
       case .running, .stopping:
         throw CacheProxyError(
@@ -51,7 +42,7 @@ package final class Listener: Sendable {
     do {
       try await atStart()
       try await withTaskCancellationHandler {
-        try await listenUntilStopped(mostFailures)
+        try await listenUntilStopped()
       } onCancel: {
         beginStopping()
       }
@@ -59,31 +50,29 @@ package final class Listener: Sendable {
       failure = error
     }
     await atEnd()
-    state.withLock { [failure] in $0.phase = .over(failure ?? Self.closed) }
+    phase.withLock { [failure] in $0 = .over(failure ?? Self.closed) }
     if let failure { throw failure }
     try Task.checkCancellation()
   }
 
-  /// Listens until `stop()`: to give up would stop the service, which others listen for too.
-  ///
-  /// - Throws: `CacheProxyError`, `.addressInUse`, `.addressUnavailable`.
+  /// Listens until `stop()`, in a task of its own. Throws as `run`.
   package func start() async throws {
     Task {
-      try? await run(mostFailures: .max) {
-      } atEnd: {
-        await settle(within: .zero)
-      }
+      try? await run(atStart: {}, atEnd: { await settle(within: .zero) })
     }
     try await waitUntilListening()
   }
 
-  private func listenUntilStopped(_ mostFailures: Int) async throws {
+  /// The failures in a row to bind a lost socket again, after which it is given up.
+  private static let mostFailures = 40
+
+  private func listenUntilStopped() async throws {
     var (failures, hasListened) = (0, false)
     repeat {
       do {
         let channel = try await place.open(connections) { [setup] in ProxyConnection(setup, $0) }
         (failures, hasListened) = (0, true)
-        if state.withLock(\.isRunning) {
+        if phase.withLock(\.isRunning) {
           // Fails if it is closed already.
           try? await channel.setOption(.autoRead, value: true).get()
         } else {
@@ -93,68 +82,53 @@ package final class Listener: Sendable {
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard hasListened, failures < mostFailures else { throw error }
+        guard hasListened, failures < Self.mostFailures else { throw error }
         // Once for each time that the socket is lost.
         if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1
         try? await Task.sleep(for: .milliseconds(min(25 * failures, 500)))
       }
-    } while state.withLock(\.isRunning)
+    } while phase.withLock(\.isRunning)
   }
 
-  // MARK: Lost sockets
-
-  /// The time between two calls of `examineIfSuspended()` while the program runs.
-  static let pace = Duration.seconds(2)
-  /// A program that was not seen for longer was probably suspended.
-  private static let longestSilence = Duration.seconds(6)
-
-  /// Examines the listening socket if the program was probably suspended: iOS takes it from such a
-  /// program, and reports no event (Apple's Technical Note TN2277).
+  /// Examines the listening socket where the system takes it from a suspended program, and reports
+  /// no event (Apple's Technical Note TN2277).
   func examineIfSuspended() async {
-    let now = ContinuousClock.now
-    // Until the examination has ended, further callers begin their own.
-    if now - state.withLock(\.lastSeen) > Self.longestSilence { await examine() }
-    // Not the time by then: the program may have been suspended again meanwhile.
-    state.withLock { $0.lastSeen = max($0.lastSeen, now) }
+    #if os(iOS) || os(tvOS) || os(visionOS)
+      await examine()
+    #endif
   }
 
-  /// Closes a listening socket that refuses connections: it is then bound again.
+  /// Closes a listening socket that refuses connections: it is then bound again. Any other failure
+  /// may have another reason, such as too many clients.
   func examine() async {
-    guard state.withLock(\.isRunning), let channel = place.channel,
-      await Self.isRefused(at: channel)
+    guard phase.withLock(\.isRunning), let channel = place.channel,
+      let address = channel.localAddress
     else { return }
-    // Whoever waits until the proxy listens waits for the next socket.
-    place.forget(channel)
-    channel.close(promise: nil)
-  }
-
-  /// Any other failure than a refusal may have another reason, such as too many clients.
-  private static func isRefused(at channel: any Channel) async -> Bool {
-    guard let address = channel.localAddress else { return false }
     do {
       let client = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .connectTimeout(.seconds(1)).connect(to: address).get()
       client.close(promise: nil)
-      return false
-    } catch {
-      return (error as? IOError)?.errnoCode == ECONNREFUSED
-    }
+    } catch let error as IOError where error.errnoCode == ECONNREFUSED {
+      // Whoever waits until the proxy listens waits for the next socket.
+      place.forget(channel)
+      channel.close(promise: nil)
+    } catch {}
   }
 
   // MARK: Ending
 
   package func stop() async {
     // One that never ran: a later `run()` fails, and so do all waiters.
-    state.withLock { if case .idle = $0.phase { $0.phase = .over(Self.closed) } }
+    phase.withLock { if case .idle = $0 { $0 = .over(Self.closed) } }
     beginStopping()
-    while state.withLock({ !$0.isOver }) { await Self.pause() }
+    while phase.withLock({ !$0.isOver }) { await Self.pause() }
   }
 
   private func beginStopping() {
     setup.service.stop()
     connections.close()
-    state.withLock { if $0.isRunning { $0.phase = .stopping } }
+    phase.withLock { if $0.isRunning { $0 = .stopping } }
     guard let channel = place.channel else { return }
     // Closed after the clients that it has accepted were set up: they would be closed with it.
     channel.setOption(.autoRead, value: false).whenComplete { _ in
@@ -200,7 +174,7 @@ package final class Listener: Sendable {
   func waitUntilListening() async throws {
     await examineIfSuspended()
     while place.channel == nil {
-      if case .over(let error) = state.withLock(\.phase) { throw error }
+      if case .over(let error) = phase.withLock({ $0 }) { throw error }
       try await Task.sleep(for: .milliseconds(2))
     }
     try Task.checkCancellation()

@@ -3,7 +3,6 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Refrain
-import RefrainLocks
 
 #if canImport(Darwin)
   import Darwin

@@ -16,7 +16,6 @@ extension ProxyConnection {
     // A body that no task reads is not waited for.
     if case .unread = body, answering.expectsContinue { keepsAlive = false }
     if !keepsAlive { closeAfterResponse() }
-    boundSending(head.isFetched, context)
     head.write(into: &headBuffer, isChunked: !answering.isHTTP10, closes: !keepsAlive)
     return writeAndFlush(headBuffer, context)
   }
@@ -27,8 +26,7 @@ extension ProxyConnection {
     guard let context, !isClosing, let answering, !hasWrittenHead, !answering.isHTTP10,
       (102..<200).contains(status), context.channel.isWritable
     else { return }
-    ResponseHead(status: status, fields: fields)
-      .write(into: &headBuffer)
+    ResponseHead(status: status, fields: fields).write(into: &headBuffer)
     _ = writeAndFlush(headBuffer, context)
   }
 
@@ -97,15 +95,6 @@ extension ProxyConnection {
 
   var hasWrittenHead: Bool { answering?.framing != nil }
 
-  /// Bounds the bytes that wait in the socket unsent, on Linux and Darwin alike (tcp(7)).
-  private func boundSending(_ isBounded: Bool, _ context: ChannelHandlerContext) {
-    guard isBounded != isSendingBounded else { return }
-    isSendingBounded = isBounded
-    // 0: the system's default. On failure more bytes than needed are fetched, nothing worse.
-    try? context.channel.syncOptions?.setOption(
-      .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: isBounded ? 256 << 10 : 0)
-  }
-
   /// Sends a part of a file by sendfile(2).
   private func write(
     _ file: EntryFile, _ range: ByteRange, _ context: ChannelHandlerContext,
@@ -138,7 +127,7 @@ extension ProxyConnection {
     // The most common kind. What has to be copied is read by a task: a read may block.
     guard let context, setup.front != nil,
       head.isHEAD || head.isGET && setup.settings.sendsFiles,
-      head.minorVersion == 1, head.framing == .none,
+      head.minorVersion == 1, head.contentLength == nil,
       !head.isConditional, !head.hasDirectives, !head.hasAuthorization,
       let resource = cachedHit(head),
       let hit = resource.hit(for: head, at: started, reusing: &headBuffer)
@@ -146,7 +135,6 @@ extension ProxyConnection {
     let closes = !head.keepsAlive || phase != .open || setup.isEnding
     headBuffer.writeStaticString(closes ? "Connection: close\r\n\r\n" : "\r\n")
     if closes { closeAfterResponse() }
-    boundSending(false, context)
     let response = HitResponse(
       hit: hit, head: head, started: started, firstByte: Self.seconds(since: started))
     guard let sent = sendAtOnce(hit, context) else {
@@ -154,11 +142,7 @@ extension ProxyConnection {
       return true
     }
     setup.service.traffic.noteSent(sent)
-    if headBuffer.readableBytes == 0, sent == hit.count {
-      end(response, sent, isSent: true)
-    } else {
-      sendRest(of: response, after: sent, context)
-    }
+    sendRest(of: response, after: sent, context)
     return true
   }
 
@@ -185,15 +169,16 @@ extension ProxyConnection {
     of response: HitResponse, after sent: Int64, _ context: ChannelHandlerContext
   ) {
     let hit = response.hit
+    if headBuffer.readableBytes == 0, sent == hit.count {
+      return end(response, sent, isSent: true)
+    }
     let start = hit.range.lowerBound + sent
     let part = start..<start + min(hit.count - sent, 4 << 20)
     let promise = context.eventLoop.makePromise(of: Void.self)
     promise.futureResult.assumeIsolated().whenComplete { [self] result in
       guard case .success = result else { return end(response, sent, isSent: false) }
-      let sent = sent + Int64(part.count)
       setup.service.traffic.noteSent(Int64(part.count))
-      if sent == hit.count { return end(response, sent, isSent: true) }
-      sendRest(of: response, after: sent, context)
+      sendRest(of: response, after: sent + Int64(part.count), context)
     }
     if let head = headBuffer.readSlice(length: headBuffer.readableBytes), head.readableBytes > 0 {
       context.write(
@@ -203,11 +188,10 @@ extension ProxyConnection {
     context.flush()
   }
 
-  /// Passes as much of a hit to the socket as it accepts now, without a promise or a region of
-  /// SwiftNIO; nothing waits in the channel between responses. Holding the head back until the body
-  /// follows (MSG_MORE, TCP_CORK) costs the system a third more on loopback. Returns the accepted
-  /// bytes of the body, nil if another program has truncated the file before them; those of the
-  /// head leave `headBuffer`.
+  /// Passes as much of a hit to the socket as it accepts now, since nothing waits in the channel
+  /// between responses. Holding the head back until the body follows (MSG_MORE, TCP_CORK) costs the
+  /// system a third more on loopback. Returns the accepted bytes of the body, nil if another program
+  /// has truncated the file before them; those of the head leave `headBuffer`.
   private func sendAtOnce(_ hit: CachedHit.Hit, _ context: ChannelHandlerContext) -> Int64? {
     #if os(Linux)
       guard let socket, context.channel.isActive else { return 0 }
@@ -228,8 +212,8 @@ extension ProxyConnection {
 
   private func cachedHit(_ head: RequestHead) -> CachedHit? {
     let service = setup.service
-    let isOurs = head.withHost { host in
-      guard let host else { return false }
+    guard let place = head.host else { return nil }
+    let isOurs = head.withBytes(at: place) { host in
       if checkedHost?.isEqual(to: host) == true { return true }
       guard service.routes.isOurs(host: host.text, localAddress: localText) else { return false }
       checkedHost = ByteBuffer(bytes: host)
@@ -248,10 +232,6 @@ extension ProxyConnection {
 
 extension ByteBuffer {
   fileprivate func isEqual(to bytes: UnsafeRawBufferPointer) -> Bool {
-    withUnsafeReadableBytes { own in
-      guard own.count == bytes.count, let left = own.baseAddress, let right = bytes.baseAddress
-      else { return own.isEmpty && bytes.isEmpty }
-      return memcmp(left, right, own.count) == 0
-    }
+    readableBytes == bytes.count && withUnsafeReadableBytes { $0.elementsEqual(bytes) }
   }
 }

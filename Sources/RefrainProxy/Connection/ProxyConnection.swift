@@ -27,8 +27,6 @@ final class ProxyConnection: ChannelInboundHandler {
   private var isProcessing = false
   private var requestCount: UInt64 = 0
 
-  /// Whether the bytes that wait in the socket unsent are bounded.
-  var isSendingBounded = false
   var headBuffer = ByteBufferAllocator().buffer(capacity: 1024)
   /// The file that is being sent, and the end of the part that waits in the channel.
   var sending: (file: EntryFile, end: Int64)?
@@ -106,6 +104,9 @@ final class ProxyConnection: ChannelInboundHandler {
       isCounted = true
     }
     socket = try? context.pipeline.syncOperations.withUnsafeTransportIfAvailable { $0 }
+    // Bytes that the client does not accept are better left at the origin than in the socket (tcp(7)).
+    try? context.channel.syncOptions?.setOption(
+      .tcpOption(.init(rawValue: CInt(TCP_NOTSENT_LOWAT))), value: 512 << 10)
     since = .now()
     startClock()
     resumeReading()
@@ -157,12 +158,6 @@ final class ProxyConnection: ChannelInboundHandler {
         case .body(let bytes): receive(bytes)
         }
       } catch {
-        if !hasWrittenHead, isBodyAwaited {
-          // The task that reads the body responds; the request after it cannot be found.
-          closeAfterResponse()
-          failBodyWaiter(error)
-          break
-        }
         refuse(error)
       }
     }

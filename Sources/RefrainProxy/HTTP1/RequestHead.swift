@@ -10,13 +10,16 @@ struct RequestHead: Sendable {
   /// The places of its parts, in bytes from its start.
   private let methodPlace: Range<Int>
   private let targetPlace: Range<Int>
+  /// Of the values, without surrounding white space.
   private(set) var host: Range<Int>?
   private(set) var range: Range<Int>?
   let isGET: Bool
   let isHEAD: Bool
   /// 0 or 1; a later HTTP/1.x counts as 1 (RFC 9110 §2.5).
   let minorVersion: Int
-  private(set) var framing = BodyFraming.none
+  /// The length of the body; nil if none is stated, so that there is no body.
+  private(set) var contentLength: Int64?
+  private var isChunked = false
   /// Whether a field begins with `If-`.
   private(set) var isConditional = false
   /// Whether there is Cache-Control or Pragma.
@@ -26,7 +29,7 @@ struct RequestHead: Sendable {
   private(set) var hasExpectation = false
   private var asksToClose = false
 
-  var hasBody: Bool { framing != .none && framing != .length(0) }
+  var hasBody: Bool { contentLength ?? 0 > 0 }
 
   /// Whether another request may follow (RFC 9112 §9.3); after one of HTTP/1.0 none does.
   var keepsAlive: Bool { !asksToClose && minorVersion >= 1 }
@@ -41,15 +44,6 @@ struct RequestHead: Sendable {
 
   func withTarget<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
     try withBytes(at: targetPlace, body)
-  }
-
-  /// Calls `body` with the value, without surrounding white space; nil if there is none.
-  func withHost<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
-    try host.map { try withBytes(at: $0, body) } ?? body(nil)
-  }
-
-  func withRange<R>(_ body: (UnsafeRawBufferPointer?) throws -> R) rethrows -> R {
-    try range.map { try withBytes(at: $0, body) } ?? body(nil)
   }
 
   var fields: HeaderFields {
@@ -67,7 +61,7 @@ struct RequestHead: Sendable {
     }
   }
 
-  private func withBytes<R>(
+  func withBytes<R>(
     at place: Range<Int>, _ body: (UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
     try bytes.withUnsafeReadableBytes { try body($0.part(place)) }
@@ -79,16 +73,14 @@ extension RequestHead {
   /// line that two programs read differently permits request smuggling (RFC 9112 §11.2).
   init(_ line: UnsafeRawBufferPointer, targetLimit: Int) throws(HTTPError) {
     let methodEnd = line.firstIndex { !$0.isTokenCharacter } ?? line.count
-    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == .space else {
-      throw HTTPError(400, "The request does not begin with a method and one space.")
-    }
+    guard methodEnd > 0, methodEnd < line.count, line[methodEnd] == UInt8(ascii: " ")
+    else { throw HTTPError.malformed }
     let start = methodEnd + 1
     // Visible ASCII without `#`; a fragment is never sent.
     var end = start
     while end < line.count, 0x21...0x7E ~= line[end], line[end] != UInt8(ascii: "#") { end += 1 }
-    guard end > start, end < line.count, line[end] == .space else {
-      throw HTTPError(400, "The request's target is not a valid URL.")
-    }
+    guard end > start, end < line.count, line[end] == UInt8(ascii: " ")
+    else { throw HTTPError.malformed }
     guard end - start <= targetLimit else {
       throw HTTPError(414, "The request's target is longer than \(targetLimit) bytes.")
     }
@@ -99,7 +91,7 @@ extension RequestHead {
     let version = line.part(end + 1..<line.count)
     guard version.count == 8, version.part(0..<5).elementsEqual("HTTP/".utf8), version[5].isDigit,
       version[6] == UInt8(ascii: "."), version[7].isDigit
-    else { throw HTTPError(400, "The request line does not end in an HTTP version.") }
+    else { throw HTTPError.malformed }
     guard version[5] == UInt8(ascii: "1") else {
       throw HTTPError(505, "Only HTTP/1.1 and HTTP/1.0 are supported.")
     }
@@ -112,7 +104,7 @@ extension RequestHead {
       target[0] == UInt8(ascii: "/")
         || target.starts(with: "http://") && target.count > 7 && target[7] != UInt8(ascii: "/")
         || target.elementsEqual("*".utf8) && method.elementsEqual("OPTIONS".utf8)
-    else { throw HTTPError(400, "The request's target is neither a path nor an http URL.") }
+    else { throw HTTPError.malformed }
   }
 
   /// Notes what a field decides; the places are in `bytes`.
@@ -123,14 +115,11 @@ extension RequestHead {
     switch name.count {
     case 4 where name.equals("host"):
       // The only one, which must not begin a path or name a user (RFC 9112 §3.2).
-      guard host == nil else { throw HTTPError(400, "The request has two Host fields.") }
-      guard value.allSatisfy(Self.isHostByte) else {
-        throw HTTPError(400, "The request's Host is not valid.")
-      }
+      guard host == nil, value.allSatisfy(Self.isHostByte) else { throw HTTPError.malformed }
       host = valuePlace
     case 5 where name.equals("range"):
       // Two would form one invalid value (RFC 9110 §5.3), which programs read differently.
-      guard range == nil else { throw HTTPError(400, "The request has two Range fields.") }
+      guard range == nil else { throw HTTPError.malformed }
       range = valuePlace
     case 6 where name.equals("cookie"): hasCookie = true
     case 6 where name.equals("pragma"): hasDirectives = true
@@ -140,27 +129,33 @@ extension RequestHead {
       }
       hasExpectation = true
     case 10 where name.equals("connection"):
-      value.forEachElement { option in
-        if option.equals("close") { asksToClose = true }
+      for option in value.split(separator: UInt8(ascii: ","))
+      where UnsafeRawBufferPointer(rebasing: option).trimmed.equals("close") {
+        asksToClose = true
       }
     case 13 where name.equals("cache-control"): hasDirectives = true
     case 13 where name.equals("authorization"): hasAuthorization = true
     case 14 where name.equals("content-length"):
       // One number; a list of equal ones may be rejected (RFC 9112 §6.3).
-      if framing == .chunked { throw Self.isFramedTwice }
-      guard framing == .none, let length = Int64(digits: value.text) else {
-        throw HTTPError(400, "The request's Content-Length is not one number.")
-      }
-      framing = .length(length)
+      guard !isChunked, contentLength == nil, let length = Int64(digits: value.text)
+      else { throw HTTPError.malformed }
+      contentLength = length
     case 17 where name.equals("transfer-encoding"):
       // Other programs find another end of the body wherever there is more to it (RFC 9112 §6.3).
-      if case .length = framing { throw Self.isFramedTwice }
-      guard minorVersion >= 1, framing == .none, value.equals("chunked") else {
-        throw HTTPError(400, "The only supported transfer coding is chunked, in HTTP/1.1, once.")
-      }
-      framing = .chunked
+      guard !isChunked, contentLength == nil, minorVersion >= 1, value.equals("chunked")
+      else { throw HTTPError.malformed }
+      isChunked = true
     case 8... where name.starts(with: "if-"): isConditional = true
     default: break
+    }
+  }
+
+  /// Checks what only the whole head shows.
+  func check() throws(HTTPError) {
+    guard host != nil || minorVersion == 0 else { throw HTTPError.malformed }
+    // A server may require the length (RFC 9112 §6.3): chunks are one more way to smuggle requests.
+    guard !isChunked else {
+      throw HTTPError(411, "The request's body is in chunks. Send it with Content-Length.")
     }
   }
 
@@ -171,16 +166,11 @@ extension RequestHead {
     default: true
     }
   }
-
-  private static let isFramedTwice = HTTPError(
-    400, "The request has both Content-Length and Transfer-Encoding.")
 }
 
-/// How the end of a request's body is found (RFC 9112 §6.3).
-enum BodyFraming: Sendable, Hashable {
-  case none
-  case length(Int64)
-  case chunked
+extension HTTPError {
+  /// Of bytes that are no request, or that two programs might read differently.
+  static let malformed = HTTPError(400, "This is not a valid request of HTTP/1.1 (RFC 9112).")
 }
 
 /// A request on its way from the connection to the task that responds to it.

@@ -4,20 +4,16 @@ internal import NIOCore
 internal import Refrain
 
 /// Parses requests of HTTP/1.1 and HTTP/1.0 from a connection's bytes (RFC 9112), strictly: bytes
-/// that another program might read differently are refused, not repaired.
-///
-/// Examines each byte of a head once to find its line's end and once to read the line, however the
-/// bytes arrive, and allocates nothing.
+/// that another program might read differently are refused, not repaired. Examines each byte of a
+/// head twice, however the bytes arrive, and allocates nothing.
 struct RequestParser: Sendable {
   struct Limits: Sendable {
-    /// The whole head, and a body's whole trailer; a longer one is refused (431).
+    /// A longer head is refused (431).
     var headBytes = 32 * 1024
     /// A longer one is refused (414).
     var targetBytes = 16 * 1024
     /// More are refused (431).
     var fields = 128
-    /// The line before a chunk, with its CRLF.
-    var chunkLineBytes = 256
     /// Empty lines before a request, which are ignored (RFC 9112 §2.2).
     var emptyLines = 4
   }
@@ -30,15 +26,9 @@ struct RequestParser: Sendable {
 
   private enum Step: Sendable {
     case head
-    case body(remaining: Int64, isChunk: Bool)
-    case chunkLine
-    case chunkEnd
-    case trailer
+    case body(remaining: Int64)
     case end
-    case refused(HTTPError)
   }
-
-  private static let lineEnd: UInt16 = 0x0D0A
 
   private let limits: Limits
   private var step = Step.head
@@ -62,109 +52,64 @@ struct RequestParser: Sendable {
   }
 
   /// Returns the next event, and removes its bytes from the buffer; nil if more are needed: call
-  /// again with the same buffer, grown. After a refusal only the same refusal follows, because the
-  /// start of the next request is unknown.
+  /// again with the same buffer, grown. After a refusal the start of the next request is unknown:
+  /// do not call it again.
   mutating func next(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
-    do throws(HTTPError) {
-      return try advance(&buffer)
-    } catch {
-      step = .refused(error)
-      throw error
+    switch step {
+    case .head:
+      try skipEmptyLines(&buffer)
+      if reading == nil, try !readRequestLine(of: buffer) { return nil }
+      guard try readFields(of: buffer), var head = reading.take() else { return nil }
+      head.bytes = takeLines(&buffer)
+      emptyLineCount = 0
+      if head.hasBody, let length = head.contentLength { step = .body(remaining: length) }
+      return .head(head)
+    case .body(let remaining):
+      let most = Int(clamping: min(remaining, Int64(buffer.readableBytes)))
+      guard most > 0, let bytes = buffer.readSlice(length: most) else { return nil }
+      let rest = remaining - Int64(most)
+      step = rest > 0 ? .body(remaining: rest) : .end
+      return .body(bytes)
+    case .end:
+      step = .head
+      return .body(nil)
     }
   }
-
-  private mutating func advance(_ buffer: inout ByteBuffer) throws(HTTPError) -> Event? {
-    while true {
-      switch step {
-      case .refused(let httpError):
-        throw httpError
-      case .head:
-        try skipEmptyLines(&buffer)
-        if reading == nil, try !readRequestLine(of: buffer) { return nil }
-        guard try readFields(of: buffer, "head"), var head = reading.take() else { return nil }
-        head.bytes = takeLines(&buffer)
-        emptyLineCount = 0
-        switch head.framing {
-        case .none, .length(0): step = .head
-        case .length(let length): step = .body(remaining: length, isChunk: false)
-        case .chunked: step = .chunkLine
-        }
-        return .head(head)
-      case .body(let remaining, let isChunk):
-        let most = Int(clamping: min(remaining, Int64(buffer.readableBytes)))
-        guard most > 0, let bytes = buffer.readSlice(length: most) else { return nil }
-        let rest = remaining - Int64(most)
-        step = rest > 0 ? .body(remaining: rest, isChunk: isChunk) : isChunk ? .chunkEnd : .end
-        return .body(bytes)
-      case .chunkLine:
-        guard let size = try readChunkSize(of: buffer) else { return nil }
-        _ = takeLines(&buffer)
-        step = size > 0 ? .body(remaining: size, isChunk: true) : .trailer
-      case .chunkEnd:
-        guard let end = buffer.getInteger(at: buffer.readerIndex, as: UInt16.self) else {
-          return nil
-        }
-        guard end == Self.lineEnd else {
-          throw HTTPError(400, "A chunk does not have the declared size.")
-        }
-        buffer.moveReaderIndex(forwardBy: 2)
-        step = .chunkLine
-      case .trailer:
-        // Refused as before a body, though no code here uses trailer fields (RFC 9110 §6.5.1).
-        guard try readFields(of: buffer, "trailer") else { return nil }
-        _ = takeLines(&buffer)
-        step = .end
-      case .end:
-        step = .head
-        return .body(nil)
-      }
-    }
-  }
-
-  // MARK: Lines
 
   private mutating func skipEmptyLines(_ buffer: inout ByteBuffer) throws(HTTPError) {
-    while lineStart == 0, buffer.getInteger(at: buffer.readerIndex) == Self.lineEnd {
+    while lineStart == 0, buffer.getInteger(at: buffer.readerIndex) == UInt16(0x0D0A) {
       lineStart = 2
       _ = takeLines(&buffer)
       emptyLineCount += 1
-      guard emptyLineCount <= limits.emptyLines else {
-        throw HTTPError(400, "The client sent empty lines instead of a request.")
-      }
+      guard emptyLineCount <= limits.emptyLines else { throw HTTPError.malformed }
     }
   }
 
-  /// Returns false, or nil, if the end of the line has not arrived, as the functions below.
+  /// Returns false if the end of the line has not arrived, as the function below.
   private mutating func readRequestLine(of buffer: ByteBuffer) throws(HTTPError) -> Bool {
     try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
       if let first = bytes.first, !first.isTokenCharacter {
         // Perhaps the beginning of an empty line. A client that speaks TLS is refused at once.
-        guard first == .carriageReturn, bytes.count == 1 else {
-          throw HTTPError(400, "The received bytes are not an HTTP request.")
-        }
+        guard first == UInt8(ascii: "\r"), bytes.count == 1 else { throw HTTPError.malformed }
       }
       // Room for a method and the version.
       let limit = min(limits.targetBytes + 64, limits.headBytes)
-      let line = try nextLine(bytes, limit: limit, 414, "The request line is too long.")
-      guard let line else { return false }
+      guard let line = try nextLine(bytes, limit: limit, 414, "The request line is too long.")
+      else { return false }
       reading = try RequestHead(bytes.part(line), targetLimit: limits.targetBytes)
       return true
     }
   }
 
-  /// Reads the fields of a head, or of a trailer, which are discarded, and the empty line.
-  private mutating func readFields(
-    of buffer: ByteBuffer, _ part: StaticString
-  ) throws(HTTPError) -> Bool {
+  /// Reads the fields of a head, and the empty line.
+  private mutating func readFields(of buffer: ByteBuffer) throws(HTTPError) -> Bool {
     let limit = limits.headBytes
     return try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Bool in
       while let line = try nextLine(
-        bytes, limit: limit, 431, "The request's \(part) is longer than \(limit) bytes.")
+        bytes, limit: limit, 431, "The request's head is longer than \(limit) bytes.")
       {
         if line.isEmpty {
-          if let reading, reading.minorVersion > 0, reading.host == nil {
-            throw HTTPError(400, "The request has no Host field.")
-          }
+          try reading?.check()
           return true
         }
         fieldCount += 1
@@ -175,31 +120,6 @@ struct RequestParser: Sendable {
         try reading?.note(field.name, field.value, in: bytes)
       }
       return false
-    }
-  }
-
-  /// Reads `chunk-size [ chunk-ext ]` (RFC 9112 §7.1): only hexadecimal digits before the end or the
-  /// first extension. No sign, no `0x`, no white space, which other programs might read differently.
-  private mutating func readChunkSize(of buffer: ByteBuffer) throws(HTTPError) -> Int64? {
-    try buffer.withUnsafeReadableBytes { (bytes) throws(HTTPError) -> Int64? in
-      let limit = limits.chunkLineBytes
-      guard
-        let line = try nextLine(
-          bytes, limit: limit, 400, "The line of a chunk size is longer than \(limit) bytes.")
-      else { return nil }
-      var size: Int64 = 0
-      var index = line.lowerBound
-      while index < line.upperBound, let digit = bytes[index].hexadecimalValue {
-        // A further digit still fits, and no body is that long.
-        guard size < 1 << 55 else { throw HTTPError(400, "A chunk size is too large.") }
-        size = size << 4 | Int64(digit)
-        index += 1
-      }
-      let rest = bytes.part(index..<line.upperBound)
-      guard index > line.lowerBound, rest.isEmpty || rest[0] == UInt8(ascii: ";"),
-        rest.allSatisfy(\.isValueByte)
-      else { throw HTTPError(400, "A chunk does not begin with its size.") }
-      return size
     }
   }
 
@@ -214,9 +134,8 @@ struct RequestParser: Sendable {
       searched = bytes.count
       return nil
     }
-    guard feed > lineStart, bytes[feed - 1] == .carriageReturn else {
-      throw HTTPError(400, "A line of the request does not end in CR LF.")
-    }
+    // Each line ends in CR LF.
+    guard feed > lineStart, bytes[feed - 1] == UInt8(ascii: "\r") else { throw HTTPError.malformed }
     defer { (lineStart, searched) = (feed + 1, feed + 1) }
     return lineStart..<feed - 1
   }
@@ -228,11 +147,6 @@ struct RequestParser: Sendable {
 }
 
 // MARK: - The bytes of lines
-
-extension UInt8 {
-  static let carriageReturn: UInt8 = 0x0D
-  static let space: UInt8 = 0x20
-}
 
 extension UnsafeRawBufferPointer {
   func lineFeed(from offset: Int) -> Int? {
@@ -247,13 +161,10 @@ extension UnsafeRawBufferPointer {
   func field(at line: Range<Int>) throws(HTTPError) -> (name: Range<Int>, value: Range<Int>) {
     var colon = line.lowerBound
     while colon < line.upperBound, self[colon].isTokenCharacter { colon += 1 }
-    guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":") else {
-      throw HTTPError(400, "A header field does not begin with a name and a colon.")
-    }
+    guard colon > line.lowerBound, colon < line.upperBound, self[colon] == UInt8(ascii: ":")
+    else { throw HTTPError.malformed }
     let value = trimmed(colon + 1..<line.upperBound)
-    guard part(value).allSatisfy(\.isValueByte) else {
-      throw HTTPError(400, "The value of a header field contains a control character.")
-    }
+    guard part(value).allSatisfy(\.isValueByte) else { throw HTTPError.malformed }
     return (line.lowerBound..<colon, value)
   }
 
@@ -287,18 +198,6 @@ extension UnsafeRawBufferPointer {
     while from < to, self[from].isOWS { from += 1 }
     while from < to, self[to - 1].isOWS { to -= 1 }
     return from..<to
-  }
-
-  /// Calls `body` for each element of a list (RFC 9110 §5.6.1), trimmed, without empty ones. For
-  /// lists of tokens: a comma inside quotes separates too.
-  func forEachElement(_ body: (UnsafeRawBufferPointer) -> Void) {
-    var rest = self[...]
-    while !rest.isEmpty {
-      let element = rest.prefix { $0 != UInt8(ascii: ",") }
-      rest = rest.dropFirst(element.count + 1)
-      let trimmed = UnsafeRawBufferPointer(rebasing: element).trimmed
-      if !trimmed.isEmpty { body(trimmed) }
-    }
   }
 
   /// Invalid UTF-8 becomes U+FFFD.

@@ -6,17 +6,14 @@ struct ResponseHead: Sendable {
   var status: Int
   var fields = HeaderFields()
   /// The length of the body, or of the one that GET would have; nil for statuses without a body,
-  /// and if it is unknown: the end is then found by chunks, or for HTTP/1.0 by that of the
-  /// connection (RFC 9112 §6.3).
+  /// and if it is unknown (RFC 9112 §6.3).
   var length: Int64?
   var hasBody = false
-  /// Whether the body still comes from an origin: bytes that the client does not accept are better
-  /// left there than fetched into the buffers of sockets.
-  var isFetched = false
 
   func write(into buffer: inout ByteBuffer, isChunked: Bool = false, closes: Bool = false) {
     buffer.clear()
-    buffer.writeString("HTTP/1.1 \(status) \(phrase)\r\n")
+    // Clients ignore the phrase (RFC 9110 §15).
+    buffer.writeString("HTTP/1.1 \(status) \(status < 400 ? "OK" : "Error")\r\n")
     for field in fields.fields {
       buffer.writeString(field.name)
       buffer.writeStaticString(": ")
@@ -31,18 +28,6 @@ struct ResponseHead: Sendable {
     if closes { buffer.writeStaticString("Connection: close\r\n") }
     buffer.writeStaticString("\r\n")
   }
-
-  /// Clients ignore the phrase (RFC 9110 §15): most statuses have that of their class.
-  private var phrase: String {
-    switch status {
-    case 206: "Partial Content"
-    case 404: "Not Found"
-    case ..<200: "Interim"
-    case ..<300: "OK"
-    case ..<400: "Redirection"
-    default: "Error"
-    }
-  }
 }
 
 /// An error response: a status, and one sentence for people.
@@ -51,7 +36,7 @@ package struct HTTPError: Error, Sendable, Hashable {
   package var reason: String
   /// In seconds; nil: unknown.
   package var retryAfter: Int64?
-  /// The value of `Allow` of a 405 (RFC 9110 §15.5.6); nil: the methods that the proxy serves.
+  /// The value of `Allow` of a 405 (RFC 9110 §15.5.6).
   package var allow: String?
 
   package init(

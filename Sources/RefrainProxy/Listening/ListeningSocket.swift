@@ -134,28 +134,21 @@ package final class ListeningPlace: Sendable {
       channel.closeFuture.whenComplete { [self] _ in forget(channel) }
       return channel
     } catch {
-      throw Self.explained(error, asked)
+      let code = (error as? IOError)?.errnoCode
+      if code == EADDRINUSE {
+        throw CacheProxyError(
+          .addressInUse, "\(asked) is already in use.",
+          remedy: "Choose another port, or use the proxy there if it is this program.")
+      }
+      let cause = code.map { String(cString: strerror($0)) } ?? "no such address was found"
+      throw CacheProxyError(
+        .addressUnavailable, "The proxy cannot listen on \(asked): \(cause).",
+        remedy: "Use an address of this machine, as in 127.0.0.1, and a port above 1023.")
     }
   }
 
   func forget(_ channel: any Channel) {
     state.withLock { if $0.channel === channel { $0.channel = nil } }
-  }
-
-  private static func explained(_ error: any Error, _ place: ListeningAddress) -> CacheProxyError {
-    let code = (error as? IOError)?.errnoCode
-    if code == EADDRINUSE {
-      return CacheProxyError(
-        .addressInUse, "\(place) is already in use.",
-        remedy: "Choose another port, or use the proxy there if it is this program.")
-    }
-    let cause =
-      error is SocketAddressError.UnknownHost
-      ? "'\(place.host)' is not an address, and no address of that name was found"
-      : code.map { String(cString: strerror($0)) } ?? "\(error)"
-    return CacheProxyError(
-      .addressUnavailable, "The proxy cannot listen on \(place): \(cause).",
-      remedy: "Use an address of this machine, as in 127.0.0.1, and a port above 1023.")
   }
 }
 

@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
 import RefrainStreams
 
 /// Rewrites the references of manifests to lead through this proxy. The cache stores originals.
 extension CachedAnswer {
-  /// Returns false if the response is no manifest, or needs no change: it is sent as it is. Throws
-  /// `HTTPError` if the manifest would have to change but cannot.
+  /// Returns false if the response is sent as it is. Throws as `Exchange.send(manifest:)`.
   func respondWithManifest(_ selected: SelectedResponse) async throws -> Bool {
     guard let body = try await manifestBody(of: selected) else { return false }
     let url = baseURL(of: selected.known)
     let stream = service.stream(of: exchange.url, recorded: selected.reader.group)
-    await exchange.noteListing(body, at: url, in: stream)
-    let stored =
-      service.cache.isOffline || selected.source == .stale
-      ? try await StoredVariants(cache: service.cache, url: url).filtered(body) : nil
-    let isFiltered = stored.map { $0 != body } ?? false
-    guard
-      let (edited, target) = try await exchange.edit(manifest: stored ?? body, at: url, in: stream)
-    else { return false }
-    if let target {
-      try await exchange.redirect(to: target)
-    } else if edited.isChanged || isFiltered {
-      try await sendManifest(edited.body, of: selected, isFiltered: isFiltered)
-    } else {
-      // A range of an unchanged body is a range of the original.
-      return false
+    var sent = body
+    if service.cache.isOffline || selected.source == .stale {
+      sent = try await StoredVariants(cache: service.cache, url: url).filtered(body) ?? body
     }
-    return true
+    // A range of an unchanged body is a range of the original.
+    return try await exchange.send(
+      manifest: sent, at: url, in: stream, isFiltered: sent != body
+    ) { head(200, selected, 0..<(selected.length ?? .max)).fields }
   }
 
   /// Returns nil if the body is too long for a manifest, or does not begin like one.
@@ -46,45 +35,18 @@ extension CachedAnswer {
     return Manifest.mayBegin(with: Data(body.prefix(64))) ? body : nil
   }
 
-  /// - Parameter isFiltered: the body is for the time being, and clients must not keep it.
-  private func sendManifest(
-    _ body: [UInt8], of selected: SelectedResponse, isFiltered: Bool
-  ) async throws {
-    let etag = Exchange.etag(ofEdited: body)
-    let isModified =
-      try conditions?.evaluate(selected.known, etag: etag, hasRange: false) != .notModified
-    var head = head(isModified ? 200 : 304, selected, 0..<(selected.length ?? .max))
-    Exchange.describeEdited(&head.fields, etag: etag)
-    if isFiltered {
-      head.fields["Expires"] = nil
-      head.fields["Cache-Control"] = "no-cache"
-    }
-    try await delivery.send(head, length: Int64(body.count)) {
-      try await delivery.write(ByteBuffer(bytes: body))
-    }
-  }
-}
-
-extension CachedAnswer {
   /// Returns the response as the origin confirms it, if it is a fresh manifest that names more than
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// The origin is asked once in ten seconds at most. A shared cache does not ask: its clients would
-  /// cost the origin a request every ten seconds for each manifest, however fresh.
-  ///
-  /// - Throws: `CancellationError`.
+  /// The origin is asked once in ten seconds at most, and not by a shared cache, whose clients would
+  /// cost it that for each manifest, however fresh.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
-    let cache = service.cache
-    func note(_ selected: SelectedResponse) {
-      guard selected.source == .miss || selected.source == .revalidated else { return }
-      service.confirmed.insert(true, on: key, at: cache.now.uptime)
-    }
-    guard selected.isManifest == true else { return selected }
-    note(selected)
-    guard selected.source == .hit, service.confirmed.note(on: key, at: cache.now.uptime) == nil,
+    let (cache, freshness) = (service.cache, selected.known.freshness)
+    guard selected.isManifest == true, selected.source == .hit,
+      cache.now.wall.timeIntervalSince(freshness.confirmedAt) >= 10,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-      selected.known.freshness.pace?.isLive != true, service.shared == nil,
+      freshness.pace?.isLive != true, service.shared == nil,
       !cache.isOffline, !terms.directives.onlyIfCached,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)
@@ -95,7 +57,6 @@ extension CachedAnswer {
     terms.acceptsForbidden = true
     do {
       let confirmed = try await select(terms)
-      note(confirmed)
       selected.reader.cancel()
       return confirmed
     } catch is MediaCacheError, is Elsewhere, is HTTPError {

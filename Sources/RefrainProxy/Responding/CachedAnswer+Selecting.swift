@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
 import RefrainStreams
 
@@ -106,9 +105,7 @@ extension CachedAnswer {
     }
     return try await reader.settle()
   }
-}
 
-extension CachedAnswer {
   /// Returns whether the response may be a manifest, by its type, its name or its first bytes. Nil
   /// if these are neither stored nor needed for the response: they are not requested for this.
   private func isManifest(_ reader: MediaReader, _ known: StoredResponse) async throws -> Bool? {
@@ -125,31 +122,20 @@ extension CachedAnswer {
       isStored
         || isComing && bounds.start == 0 && bounds.end != nil && !terms.directives.onlyIfCached
     else { return nil }
-    let longest = Int64(Manifest.longestBeginning)
+    let longest = Manifest.longestBeginning
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: longest, alignment: 1)
+    defer { buffer.deallocate() }
     var bytes: [UInt8] = []
     while true {
-      let found = try await piece(of: reader, at: Int64(bytes.count))
-      bytes += found
-      let isWhole = found.isEmpty || length == Int64(bytes.count)
+      // Most media needs one byte.
+      let most = bytes.isEmpty ? 512 : longest
+      let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<most])
+      let count = try await reader.read(into: space, at: Int64(bytes.count))
+      bytes += buffer[..<count]
+      let isWhole = count == 0 || length == Int64(bytes.count)
       if let answer = Manifest.isBeginning(bytes, isWhole: isWhole) { return answer }
       // The client may have requested less.
-      if isHEAD || bounds.end ?? .max < longest { reader.setEnd(longest, readsOn: true) }
+      if isHEAD || bounds.end ?? .max < longest { reader.setEnd(Int64(longest), readsOn: true) }
     }
-  }
-
-  /// Returns none at the end. Stored bytes do not count as read: they are read again to be sent.
-  private func piece(of reader: MediaReader, at offset: Int64) async throws -> [UInt8] {
-    // Most media needs one byte.
-    let most = offset == 0 ? 512 : Manifest.longestBeginning
-    if case .file(let file, let end) = try await reader.available(at: offset, count: 0) {
-      let range = offset..<min(end, offset + Int64(most))
-      let bytes = await IOThreads.shared.run { ByteBuffer(file, range) }
-      if bytes.readableBytes > 0 { return Array(bytes.readableBytesView) }
-    }
-    // Bytes in memory, and those that have to be fetched again.
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: most, alignment: 1)
-    defer { buffer.deallocate() }
-    let count = try await reader.read(into: buffer, at: offset)
-    return Array(buffer[..<count])
   }
 }

@@ -9,7 +9,7 @@ extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
     var range = range
-    switch try conditions?.evaluate(known, etag: known.etag, hasRange: range != nil) {
+    switch try conditions?.evaluate(known, hasRange: range != nil) {
     case .ignoreRange: range = nil
     case .notModified: return try await delivery.send(head(304, selected, nil), length: nil)
     case .proceed, nil: break
@@ -19,7 +19,8 @@ extension CachedAnswer {
     if let part = settled ?? length.flatMap({ range?.resolved(length: $0) }) {
       try await send(part, of: selected, status: 206)
     } else if range == nil || length == nil {
-      let isTransformed = selected.reader.handed?.status == 203
+      let isTransformed =
+        selected.reader.handed.map { $0.status == 203 } ?? (known.freshness.isTransformed == true)
       try await send(0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
     } else {
       try await delivery.send(
@@ -50,8 +51,7 @@ extension CachedAnswer {
     cacheStatus.timeToLive = ResponseFields.timeToLive(known, at: now)
     service.fields.add(cacheStatus, to: &fields)
     delivery.note { $0.served.source = source }
-    return ResponseHead(
-      status: status, fields: fields, isFetched: source == .miss || source == .partial)
+    return ResponseHead(status: status, fields: fields)
   }
 
   private func send(
@@ -71,29 +71,20 @@ extension CachedAnswer {
     }
     try await delivery.send(head, length: size) {
       selected.reader.setEnd(range.upperBound, readsOn: true)
-      try await copy(selected.reader, range, isFetched: head.isFetched)
-    }
-  }
-
-  private func copy(
-    _ reader: MediaReader, _ range: ByteRange, isFetched: Bool
-  ) async throws {
-    // Counted as read at once: bytes that the socket does not accept wait in the file. Fewer if
-    // they are fetched ahead of the read position.
-    let step: Int64 = isFetched ? 256 << 10 : 1 << 20
-    var offset = range.lowerBound
-    while offset < range.upperBound {
-      let count = min(range.upperBound - offset, step)
-      switch try await reader.available(at: offset, count: Int(count)) {
-      case .file(let file, let upTo):
-        let end = min(upTo, offset + count)
-        try await delivery.write(file, offset..<end, stored: reader.spansBefore)
-        offset = end
-      case .memory(let bytes):
-        try await delivery.write(ByteBuffer(data: bytes))
-        offset += Int64(bytes.count)
-      case .end:
-        return
+      var offset = range.lowerBound
+      while offset < range.upperBound {
+        // Counted as read at once: bytes that the socket does not accept wait in the file.
+        let count = min(range.upperBound - offset, 256 << 10)
+        switch try await selected.reader.available(at: offset, count: Int(count)) {
+        case .file(let file, let upTo):
+          let end = min(upTo, offset + count)
+          try await delivery.write(file, offset..<end, stored: selected.reader.spansBefore)
+          offset = end
+        case .memory(let bytes):
+          try await delivery.write(ByteBuffer(data: bytes))
+          offset += Int64(bytes.count)
+        case .end: return
+        }
       }
     }
   }

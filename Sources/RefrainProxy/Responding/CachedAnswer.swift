@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import NIOCore
 import Refrain
 import RefrainStreams
 
@@ -13,7 +12,7 @@ struct CachedAnswer: Sendable {
   let conditions: Preconditions?
   let resource: Resource
   private let resourceKey: CacheKey
-  /// In a shared cache another one for each set of credentials.
+  /// In a shared cache another one for each set of credentials (RFC 9111 §3.5).
   let key: CacheKey
   private(set) var terms = ReadTerms()
   /// Whether the client requests a range of a segment that the origin may still write.
@@ -27,7 +26,8 @@ struct CachedAnswer: Sendable {
     conditions = isConditional ? Preconditions(fields: exchange.fields) : nil
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
-    key = exchange.key(of: resource)
+    let asked = Resource(url: url, headers: exchange.fields)
+    key = service.shared == nil ? resourceKey : Credentials.key(resourceKey, for: asked)
     isGrowing = range != nil && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
@@ -35,16 +35,15 @@ struct CachedAnswer: Sendable {
     terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil
     if service.shared == nil { relaxTerms() }
-    if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
+    if key != resourceKey { terms.notBefore = service.shared?.lastChange }
     if !isGrowing {
       terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
     }
   }
 
-  /// Relaxes the terms for manifests and parts of streams. VLC sends `no-cache` with all of them,
-  /// which states a preference (RFC 9111 §5.2.1.4). Many origins send it with every playlist. RFC
-  /// 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a private cache
-  /// does so all the same, so that a stored stream plays.
+  /// Relaxes the terms for manifests and parts of streams: VLC and many origins send `no-cache` with
+  /// all of them. RFC 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a
+  /// private cache does so all the same, so that a stored stream plays.
   private mutating func relaxTerms() {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
@@ -89,7 +88,12 @@ struct CachedAnswer: Sendable {
   }
 
   private func respond() async throws {
-    if let stored = responseInMemory { return try await exchange.pass(stored) }
+    if !terms.directives.noStore || terms.directives.onlyIfCached,
+      let stored = service.shared?.response(
+        on: key, for: resource, on: terms, at: service.cache.now.wall)
+    {
+      return try await exchange.pass(stored)
+    }
     try checkIsForCache()
     let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
@@ -112,15 +116,9 @@ struct CachedAnswer: Sendable {
 
   // MARK: What the cache may serve
 
-  private var responseInMemory: SharedMemory.Response? {
-    guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
-    return service.shared?.response(
-      on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
-  }
-
   /// - Throws: `Elsewhere` if the cache is not asked.
   private func checkIsForCache() throws {
-    let isUncacheable = service.uncacheable.note(on: memory, at: .now) != nil
+    let isUncacheable = service.isUncacheable(memory)
     if terms.directives.onlyIfCached {
       guard !isUncacheable else { throw Self.notThere }
     } else if terms.directives.noStore {
@@ -137,7 +135,7 @@ struct CachedAnswer: Sendable {
   func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
     if error.isEncoded {
       // The client may be able to decode it.
-      noteUncacheable()
+      service.noteUncacheable(memory)
       return received(with: error) ?? .relayed(.uriMiss)
     }
     // A relayed redirect would only send the client round as well.
@@ -146,7 +144,7 @@ struct CachedAnswer: Sendable {
       return Self.notThere
     }
     if error.isPersonal {
-      noteUncacheable()
+      service.noteUncacheable(memory)
       return Elsewhere.relayed(.bypass)
     }
     guard error.status != nil,
@@ -165,10 +163,6 @@ struct CachedAnswer: Sendable {
     return .received(response, isJoined: isJoined)
   }
 
-  private func noteUncacheable() {
-    service.uncacheable.insert(true, on: memory, at: .now)
-  }
-
   static let notThere = HTTPError(
     504, "The resource is not fully cached, and only-if-cached was requested.")
 
@@ -180,7 +174,7 @@ struct CachedAnswer: Sendable {
     }
     if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { noteUncacheable() }
+      if reader.statistics.requests > 0 { service.noteUncacheable(memory) }
       guard isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.

@@ -38,8 +38,7 @@ extension Exchange {
         delivery.sendInterim($0, fields.passable($1))
       }
     }
-    if request.framing != .none {
-      let length: Int64? = if case .length(let length) = request.framing { length } else { nil }
+    if let length = request.contentLength {
       // Read from the client's connection as the origin accepts it.
       relayed.body = OriginRequest.Body(length: length) { [delivery] in
         try await delivery.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
@@ -72,8 +71,7 @@ extension Exchange {
     let status = CacheStatus(forwarded: .uriMiss, isCollapsed: isJoined)
     try await send(
       response.status, passable(response.headers, status), response.body,
-      length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength,
-      isFetched: response.rest != nil
+      length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
     ) { try await response.rest?() }
   }
 
@@ -93,10 +91,9 @@ extension Exchange {
   /// `next` returns more of the body after its beginning, nil at its end.
   private func send(
     _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
-    isFetched: Bool = false, _ next: () async throws -> Data? = { nil }
+    _ next: () async throws -> Data? = { nil }
   ) async throws {
-    let head = ResponseHead(status: status, fields: fields, isFetched: isFetched)
-    try await delivery.send(head, length: length) {
+    try await delivery.send(ResponseHead(status: status, fields: fields), length: length) {
       try await delivery.write(ByteBuffer(bytes: beginning))
       while let bytes = try await next() { try await delivery.write(ByteBuffer(bytes: bytes)) }
     }
@@ -134,74 +131,42 @@ extension Exchange {
       return bytes
     }
     var beginning = Data()
-    if let isNamed = mayBeManifest(response) {
-      // The client may leave while it is received.
-      delivery.note { $0.served.status = response.status }
-      if isHEAD {
-        // Only the body would show the length of the edited one.
-        (fields["ETag"], length) = (nil, nil)
-      } else {
-        let (body, isManifest) = try await receiveManifest(isNamed: isNamed, next)
-        if isManifest { return try await send(manifest: body, fields) }
-        beginning = body
-      }
+    var isManifest = mayBeManifest(response)
+    if isHEAD, isManifest == true {
+      // Only the body would show the length of the edited one.
+      (fields["ETag"], length) = (nil, nil)
     }
-    try await send(response.status, fields, beginning, length: length, isFetched: true, next)
+    // The client may leave while it is received.
+    if isManifest != false { delivery.note { $0.served.status = response.status } }
+    while !isHEAD, isManifest != false, beginning.count <= Manifest.longest {
+      let bytes = try await next()
+      beginning += bytes ?? Data()
+      isManifest =
+        isManifest
+        ?? Manifest.isBeginning(
+          Array(beginning.prefix(Manifest.longestBeginning)), isWhole: bytes == nil)
+      guard bytes == nil, isManifest == true else { continue }
+      // The whole manifest, whatever range was requested.
+      fields["Content-Range"] = nil
+      let stream = service.stream(of: url, recorded: nil)
+      if try await send(manifest: Array(beginning), at: url, in: stream, { fields }) { return }
+      return try await send(200, fields, beginning, length: Int64(beginning.count))
+    }
+    try await send(response.status, fields, beginning, length: length, next)
   }
 
-  // MARK: Manifests
-
-  /// Returns true by type or name; false if only its content can show it; nil if it is none.
+  /// Returns true by type or name; nil if only its content can show it.
   private func mayBeManifest(_ response: OriginResponse) -> Bool? {
     let content = response.headers.contentRange
     guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty,
       WholeResponse.statuses.contains(response.status)
         // The whole resource as the range that ffmpeg and mpv request (`bytes=0-`).
         || response.status == 206 && content?.range == 0..<(content?.total ?? .max)
-    else { return nil }
+    else { return false }
     let type = response.headers["Content-Type"]?.prefix { $0 != ";" }.trimmingOWS.lowercased()
     if Manifest.isNamed(mimeType: type, url: url) { return true }
-    // The response to HEAD has no bytes that could show it.
-    let length = response.headers.bodyLength
-    return !isHEAD && Manifest.mayBeUnnamed(mimeType: type, length: length) ? false : nil
+    return Manifest.mayBeUnnamed(mimeType: type, length: response.headers.bodyLength) ? nil : false
   }
-
-  /// Returns the whole body of a manifest; of anything else, or one that is too long, the
-  /// beginning, and false.
-  private func receiveManifest(
-    isNamed: Bool, _ next: () async throws -> Data?
-  ) async throws -> (Data, Bool) {
-    var body = Data()
-    var isManifest: Bool? = isNamed ? true : nil
-    while isManifest != false, body.count <= Manifest.longest {
-      let bytes = try await next()
-      if let bytes { body += bytes }
-      isManifest =
-        isManifest
-        ?? Manifest.isBeginning(
-          Array(body.prefix(Manifest.longestBeginning)), isWhole: bytes == nil)
-      if bytes == nil { return (body, isManifest == true) }
-    }
-    return (body, false)
-  }
-
-  private func send(manifest body: Data, _ fields: HeaderFields) async throws {
-    var fields = fields
-    // The whole manifest, whatever range was requested.
-    fields["Content-Range"] = nil
-    var sent = body
-    let stream = service.stream(of: url, recorded: nil)
-    if let (edited, target) = try await edit(manifest: Array(body), at: url, in: stream) {
-      if let target { return try await redirect(to: target) }
-      if edited.isChanged {
-        sent = Data(edited.body)
-        Self.describeEdited(&fields, etag: Self.etag(ofEdited: edited.body))
-      }
-    }
-    try await send(200, fields, sent, length: Int64(sent.count), isFetched: true)
-  }
-
-  // MARK: What it may have changed
 
   /// Applies to unsafe requests that succeeded (RFC 9111 §4.4).
   private func invalidate(_ method: String, _ response: OriginResponse) async {
@@ -210,7 +175,7 @@ extension Exchange {
     else { return }
     var resource = Resource(url: url)
     resource.filter = service.routes.filter(for: url)
-    service.shared?.noteChange(of: service.cache.key(for: resource), at: service.cache.now.wall)
+    service.shared?.noteChange(of: resource, at: service.cache.now.wall)
     // If it cannot be opened, no usable response is stored.
     try? await service.cache.invalidate(resource)
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import NIOCore
 import Refrain
 import RefrainStreams
 
@@ -23,13 +24,6 @@ struct Exchange: Sendable {
     resource.observer = observer
     resource.policy = service.policy(of: url)
     return resource
-  }
-
-  /// Differs in a shared cache for each set of credentials (RFC 9111 §3.5).
-  func key(of resource: Resource) -> CacheKey {
-    let key = service.cache.key(for: resource)
-    guard service.shared != nil else { return key }
-    return Credentials.key(key, for: Resource(url: url, headers: fields))
   }
 
   func redirect(to location: String) async throws {
@@ -77,73 +71,72 @@ extension Exchange {
 }
 
 extension Exchange {
-  /// - Returns: the edited manifest, and where the client has to request it instead, in a session
-  ///   that has begun; nil if the body is no manifest that can be edited.
-  /// - Throws: `HTTPError`, if too many or too long references would have to change, or the
-  ///   manifest is not in UTF-8: the original would lead clients past this proxy.
-  func edit(
-    manifest body: [UInt8], at base: URL, in stream: CacheKey
-  ) async throws -> (ManifestRewriting.Rewritten, redirect: String?)? {
-    let rewritten: ManifestRewriting.Rewritten?
-    do throws(ManifestRewriting.TooLarge) {
+  /// Sends a manifest whose references lead through this proxy, or a redirect to where a session
+  /// begins with it. Returns false if it needs no change, or is none. Throws `HTTPError` if it would
+  /// have to change and cannot: the original would lead clients past this proxy.
+  ///
+  /// - Parameters:
+  ///   - isFiltered: whether the body is for the time being, and clients must not keep it.
+  ///   - fields: returns those of the original.
+  func send(
+    manifest body: [UInt8], at base: URL, in stream: CacheKey, isFiltered: Bool = false,
+    _ fields: () -> HeaderFields
+  ) async throws -> Bool {
+    guard let rewritten = try await rewrite(body, at: base, in: stream) else { return false }
+    if session == nil, let new = session(defining: rewritten.variables),
+      let target = service.routes.target(for: url, session: new.id)
+    {
+      try await redirect(to: target)
+      return true
+    }
+    service.parts.insert(rewritten.parts, of: url, in: stream)
+    service.parts.insert(growing: rewritten.growing)
+    guard rewritten.isChanged || isFiltered else { return false }
+    var fields = fields()
+    // Those that describe the original's bytes.
+    for name in [
+      "Accept-Ranges", "Content-Length", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
+      "ETag", "Last-Modified",
+    ] {
+      fields[name] = nil
+    }
+    if isFiltered { (fields["Expires"], fields["Cache-Control"]) = (nil, "no-cache") }
+    let length = Int64(rewritten.body.count)
+    try await delivery.send(ResponseHead(status: 200, fields: fields), length: length) {
+      try await delivery.write(ByteBuffer(bytes: rewritten.body))
+    }
+    return true
+  }
+
+  /// Returns nil if the body is no manifest that can be edited.
+  private func rewrite(
+    _ body: [UInt8], at base: URL, in stream: CacheKey
+  ) async throws(HTTPError) -> ManifestRewriting.Rewritten? {
+    let (target, routes) = (delivery.request.head.target, service.routes)
+    let imported = session?.importable ?? [:]
+    let work = {
+      @Sendable () throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? in
       guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
-      rewritten =
-        Manifest.mayTakeLong(body)
-        ? try await IOThreads.background.run { () throws(ManifestRewriting.TooLarge) in
-          try rewrite(body, at: base)
-        } : try rewrite(body, at: base)
+      // Which resources a live manifest names again, before the client can request them.
+      service.listings.note(body, of: url, at: base, in: stream, imported: imported, service.cache)
+      var rewriting = ManifestRewriting(
+        url: base, clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
+        removesSteering: routes.origin == nil, keepsPaths: routes.origin == nil
+      ) { [id = session?.id] in routes.target(for: $0, from: base, session: id) }
+      return try rewriting.rewrite(body, imported: imported)
+    }
+    do throws(ManifestRewriting.TooLarge) {
+      let rewritten =
+        Manifest.mayTakeLong(body) ? try await IOThreads.background.run(work) : try work()
       guard session?.define(rewritten?.variables ?? [:]) ?? true else {
         throw ManifestRewriting.TooLarge()
       }
+      return rewritten
     } catch {
       throw HTTPError(
         502,
         "The manifest is in UTF-16 or UTF-32, or has more references than this proxy can rewrite, "
           + "or too long ones. Play it from its origin.")
     }
-    guard let rewritten else { return nil }
-    if session == nil, let new = session(defining: rewritten.variables),
-      let target = service.routes.target(for: url, session: new.id)
-    {
-      return (rewritten, target)
-    }
-    service.parts.insert(rewritten.parts, of: url, in: stream)
-    service.parts.insert(growing: rewritten.growing)
-    return (rewritten, nil)
-  }
-
-  private func rewrite(
-    _ body: [UInt8], at base: URL
-  ) throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? {
-    let (target, routes) = (delivery.request.head.target, service.routes)
-    var rewriting = ManifestRewriting(
-      url: base, clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
-      removesSteering: routes.origin == nil, keepsPaths: routes.origin == nil
-    ) { [id = session?.id] in routes.target(for: $0, from: base, session: id) }
-    return try rewriting.rewrite(body, imported: session?.importable ?? [:])
-  }
-
-  /// Notes which resources a live manifest names again, before the client can request them.
-  func noteListing(_ body: [UInt8], at base: URL, in stream: CacheKey) async {
-    let imported = session?.importable ?? [:]
-    let note = { @Sendable [service, url] in
-      service.listings.note(
-        body, of: url, at: base, in: stream, imported: imported, service.cache)
-    }
-    if Manifest.mayTakeLong(body) { await IOThreads.background.run(note) } else { note() }
-  }
-
-  static func etag(ofEdited body: [UInt8]) -> String {
-    "\"\(String(BodyHash.of(body), radix: 36))\""
-  }
-
-  /// Removes the fields that describe the original's bytes.
-  static func describeEdited(_ fields: inout HeaderFields, etag: String) {
-    for name in [
-      "Accept-Ranges", "Content-Length", "Content-MD5", "Content-Digest", "Repr-Digest", "Digest",
-    ] {
-      fields[name] = nil
-    }
-    fields["ETag"] = etag
   }
 }

@@ -19,7 +19,10 @@ struct Responder: Sendable {
       let exchange = try await exchange()
       if let response = try ownResponse() { return try await delivery.send(response) }
       let head = request.head
-      if (head.isGET || head.isHEAD) && !head.hasBody {
+      if head.isGET || head.isHEAD {
+        guard !head.hasBody else {
+          throw HTTPError(400, "This proxy does not accept a \(head.method) with a body.")
+        }
         return try await CachedAnswer(exchange).run()
       }
       try service.rules.check(head.method, head.fields)
@@ -66,8 +69,7 @@ struct Responder: Sendable {
     delivery.note { $0.isSilent = true }
     if try await ask(front.handlers, target: target) { return true }
     delivery.note { $0.isSilent = false }
-    guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE", head.method != "CONNECT"
-    else { return false }
+    guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE" else { return false }
     // Those that may change something. A page of another site can have the browser send them.
     if !["GET", "HEAD", "OPTIONS"].contains(head.method) {
       try service.rules.checkSite(of: head.method, head.fields)
@@ -142,7 +144,8 @@ struct Responder: Sendable {
     case "OPTIONS" where request.head.target == "*":
       // A question about this server (RFC 9110 §9.3.7), and not about the origin's root.
       return ProxyResponse(status: 204, fields: ["Allow": service.rules.allow])
-    case "TRACE": throw HTTPError(405, "This proxy does not serve TRACE.")
+    case "TRACE":
+      throw HTTPError(405, "This proxy does not serve TRACE.", allow: service.rules.allow)
     default: return nil
     }
   }

@@ -56,10 +56,6 @@ struct HostCheck: Sendable {
     return localNames.contains(host) || Self.hosts(addresses).contains(host)
   }
 
-  func isPublic(_ authority: String) -> Bool {
-    Authority(authority).map { names.contains($0.plainHost) } ?? false
-  }
-
   private static func hosts(_ addresses: [String]) -> Set<String> {
     let mapped = addresses.compactMap { NetworkAddress(host: $0)?.mappedIPv4?.text }
     let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }

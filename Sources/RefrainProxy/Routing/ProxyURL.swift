@@ -145,10 +145,7 @@ enum TokenCheck {
 
   /// Requires at least 16 characters that a URL never encodes (RFC 3986 §2.3), and not only dots.
   static func isValid(_ token: String) -> Bool {
-    guard token.utf8.count >= 16, token.utf8.contains(where: { $0 != UInt8(ascii: ".") }) else {
-      return false
-    }
-    return token.utf8.allSatisfy(\.isUnreserved)
+    token.utf8.count >= 16 && token.utf8.allSatisfy(\.isUnreserved) && token.contains { $0 != "." }
   }
 
   /// Returns a new token of 192 random bits.
@@ -159,10 +156,9 @@ enum TokenCheck {
 }
 
 package enum URLSpelling {
-  /// Whether the path has a segment `.` or `..`, also as `%2e`: clients that resolve references
-  /// never send one (RFC 3986 §5.2.4), and a client that sends one aims elsewhere.
-  /// `decodesSeparators` is for servers that decode a path first: `%2f`, `%5c` and `\` then end a
-  /// segment too.
+  /// Whether the path has a segment `.` or `..`, also as `%2e`, which clients resolve before they
+  /// send a path (RFC 3986 §5.2.4). `decodesSeparators` is for servers that decode it first: `%2f`,
+  /// `%5c` and `\` then end a segment too.
   static func hasDotSegment(path: some StringProtocol, decodesSeparators: Bool = false) -> Bool {
     var path = String(path)
     if decodesSeparators {

@@ -86,7 +86,7 @@ package struct Routes: Sendable {
   func ownTarget(of request: ClientRequest) throws(HTTPError) -> Substring {
     let target = request.head.target
     var path = target[...]
-    var authority = request.head.withHost { $0?.text }
+    var authority = request.head.host.map { request.head.withBytes(at: $0, \.text) }
     if !target.hasPrefix("/"), target != "*" {
       // The authority in the target counts, and not Host (RFC 9112 §3.2.2).
       guard let parts = ProxyURL.splitAbsolute(target) else {
@@ -224,28 +224,21 @@ package struct Routes: Sendable {
 }
 
 extension Routes {
-  /// Returns the origin's URL for a target or a URL: with an origin, also for a URL under one of
-  /// the proxy's own names, as clients write it. Throws 400 for text that names nothing which this
-  /// proxy serves.
+  /// Returns the origin's URL for a target, without a token, or a URL. Throws 400 for text that names
+  /// nothing which this proxy serves.
   package func url(named text: String) throws(HTTPError) -> URL {
-    if text.hasPrefix("/") { return try self.url(of: text) }
-    guard let url = URL(text: text), let parts = WebURL(url.absoluteString) else {
+    if text.hasPrefix("/") {
+      if let origin { return try origin.url(of: text) }
+      return try ProxyURL.parse(target: pathPrefix + text, token: token ?? "").url
+    }
+    guard let url = URL(text: text), WebURL(url.absoluteString) != nil else {
       throw HTTPError(400, "\(text.prefix(200)) is not an http or https URL.")
     }
-    guard let origin, target(for: url) == nil else { return url }
-    guard hostCheck.isPublic(parts.authority) else {
+    if let origin, origin.target(of: url.withoutDotSegments) == nil {
       throw HTTPError(
-        400,
-        "\(text.prefix(200)) is not of this proxy's origin. Use a URL that begins with \(origin.text), "
-          + "or the path alone.")
+        400, "\(text.prefix(200)) does not begin with \(origin.text). Use the path alone.")
     }
-    return try self.url(of: parts.requestTarget)
-  }
-
-  /// Without an origin, the target has no token.
-  private func url(of target: String) throws(HTTPError) -> URL {
-    if let origin { return try origin.url(of: target) }
-    return try ProxyURL.parse(target: pathPrefix + target, token: token ?? "").url
+    return url
   }
 }
 

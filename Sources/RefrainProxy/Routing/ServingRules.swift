@@ -31,20 +31,12 @@ struct ServingRules: Sendable {
   }
 
   func check(_ method: String, _ fields: HeaderFields) throws(HTTPError) {
-    if method == "GET" || method == "HEAD" {
-      guard relays else {
-        throw HTTPError(400, "This proxy does not accept a \(method) with a body.")
-      }
-      return
-    }
     // Safe (RFC 9110 §9.2.1), and sent before a request that a page wants to send.
     if method == "OPTIONS", relays { return }
     guard relayedMethods.contain(method) else {
       throw HTTPError(
-        405,
-        origin != nil
-          ? "This proxy does not relay \(method). 'serve --methods \(method)' enables it."
-          : "This proxy serves GET and HEAD only.")
+        405, "This proxy does not relay \(method). 'serve --methods \(method)' enables it.",
+        allow: allow)
     }
     try checkSite(of: method, fields)
   }

@@ -24,12 +24,6 @@ struct OriginFields: Sendable {
     "content-type", "expect",
   ]
 
-  /// Whether only browsers send the field, for a page that may not be one of the origin's.
-  private static func isOfBrowser(_ name: String) -> Bool {
-    name.hasPrefix("sec-") || name.hasPrefix("access-control-request-")
-      || ["upgrade-insecure-requests", "dnt"].contains(name)
-  }
-
   /// Removes what is not for an origin: URLs of this proxy (`isOwn`), which contain its token; and
   /// of a browser the cookies that it stores for the proxy's address, and its page, which may be
   /// none of the origin's. A program that sends Referer or Origin was told to.
@@ -62,8 +56,12 @@ struct OriginFields: Sendable {
   ) -> HeaderFields {
     var result = fields.forwarded.filter { field in
       let name = field.name.lowercased()
+      // Only browsers send these, for a page that may not be one of the origin's.
+      let isOfBrowser =
+        name.hasPrefix("sec-") || name.hasPrefix("access-control-request-")
+        || ["upgrade-insecure-requests", "dnt"].contains(name)
       return !["host", "via", "cdn-loop"].contains(name) && !excluded.contains(name)
-        && own[name] == nil && !(isForManyOrigins && Self.isOfBrowser(name))
+        && own[name] == nil && !(isForManyOrigins && isOfBrowser)
         && !(isShared && (name.hasPrefix("x-forwarded-") || Self.unkeyed.contains(name)))
     }
     let via = fields.values(of: "Via") + ["1.1 \(viaName)"]
@@ -75,8 +73,7 @@ struct OriginFields: Sendable {
   }
 
   /// Fields by which, as by `X-Forwarded-`, a client could make an origin respond with other
-  /// content than the URL's, since programs behind a proxy trust them as the proxy's. A shared
-  /// cache does not distinguish the responses: one client could choose those of the others.
+  /// content than the URL's: in a shared cache, one client could choose it for the others.
   private static let unkeyed: Set<String> = [
     "forwarded", "front-end-https", "x-host", "x-http-host-override", "x-original-url",
     "x-original-uri", "x-original-host", "x-rewrite-url", "x-http-method-override",

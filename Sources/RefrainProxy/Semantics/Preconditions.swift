@@ -13,12 +13,10 @@ struct Preconditions: Sendable {
 
   let fields: HeaderFields
 
-  /// Throws 412. `etag` is that of the response that would be sent.
-  func evaluate(
-    _ known: StoredResponse, etag: String?, hasRange: Bool
-  ) throws(HTTPError) -> Outcome {
+  /// Throws 412.
+  func evaluate(_ known: StoredResponse, hasRange: Bool) throws(HTTPError) -> Outcome {
     let failed = HTTPError(412, "The resource does not meet the request's preconditions.")
-    let tag = etag.map { EntityTag($0) }
+    let tag = known.etag.map { EntityTag($0) }
     // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of
     // a name do not form a date.
     func date(_ value: String?) -> Date? { value.flatMap { HTTPDate.parse($0) } }
@@ -52,10 +50,8 @@ struct Preconditions: Sendable {
   }
 
   /// Returns nil for `*`, which matches any existing representation (§13.1.1, §13.1.2). A tag that
-  /// contains a comma matches only where it is the only one.
-  ///
-  /// An invalid tag is kept unchanged: some servers omit the quotes, and clients return the tag
-  /// that they received. It matches only the same text, and only weakly (§8.8.3.2).
+  /// contains a comma matches only where it is the only one. An invalid tag, as of servers that omit
+  /// the quotes, matches only the same text, and only weakly (§8.8.3.2).
   private static func list(_ value: String) -> [EntityTag]? {
     let value = value.trimmingOWS
     if value == "*" { return nil }

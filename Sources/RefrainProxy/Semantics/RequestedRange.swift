@@ -4,13 +4,11 @@ internal import RefrainStreams
 
 /// The one range of a request (RFC 9110 §14.1), parsed without an allocation, before the length of
 /// the resource is known. As in HTTP, the last byte is included.
-enum RequestedRange: Equatable, Sendable {
-  /// `bytes=0-499`.
-  case closed(Int64, Int64)
-  /// `bytes=500-`.
-  case from(Int64)
-  /// `bytes=-500`: the last 500.
-  case suffix(Int64)
+struct RequestedRange: Equatable, Sendable {
+  /// Nil in `bytes=-500`, the last 500: `last` is then their number.
+  private let first: Int64?
+  /// Nil in `bytes=500-`.
+  private let last: Int64?
 
   /// Parses the value of Range, without surrounding white space. Returns nil for what is ignored
   /// (§14.2): several ranges, which no player needs, other units than bytes, and invalid values.
@@ -18,17 +16,12 @@ enum RequestedRange: Equatable, Sendable {
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.starts(with: "bytes=") else { return nil }
     var index = 6
-    let first = Self.number(bytes, &index)
+    first = Self.number(bytes, &index)
     guard index < bytes.count, bytes[index] == UInt8(ascii: "-") else { return nil }
     index += 1
-    let last = Self.number(bytes, &index)
-    guard index == bytes.count else { return nil }
-    switch (first, last) {
-    case (let first?, let last?) where first <= last: self = .closed(first, last)
-    case (let first?, nil): self = .from(first)
-    case (nil, let last?): self = .suffix(last)
-    default: return nil
-    }
+    last = Self.number(bytes, &index)
+    guard index == bytes.count, first != nil || last != nil, first ?? 0 <= last ?? .max
+    else { return nil }
   }
 
   init?(_ value: String?) {
@@ -40,21 +33,15 @@ enum RequestedRange: Equatable, Sendable {
 
   /// The first byte, and the byte after the last, as far as they are known without the length.
   var bounds: (start: Int64, end: Int64?) {
-    switch self {
-    case .closed(let first, let last): (first, last < .max ? last + 1 : .max)
-    case .from(let first): (first, .max)
-    case .suffix: (0, nil)
-    }
+    guard let first else { return (0, nil) }
+    return (first, min(last ?? .max, .max - 1) + 1)
   }
 
   /// Returns nil if the range contains no byte of the resource.
   func resolved(length: Int64) -> ByteRange? {
     let range =
-      switch self {
-      case .closed(let first, let last): min(first, length)..<min(last, length - 1) + 1
-      case .from(let first): min(first, length)..<length
-      case .suffix(let count): length - min(count, length)..<length
-      }
+      first.map { min($0, length)..<min(last ?? .max, length - 1) + 1 }
+      ?? length - min(last ?? 0, length)..<length
     return range.isEmpty ? nil : range
   }
 

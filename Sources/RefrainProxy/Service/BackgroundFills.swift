@@ -15,16 +15,13 @@ final class BackgroundFills: Sendable {
     var isOver = false
   }
 
+  /// Most of them wait for a place to open their entry; a further one is begun by its next client.
+  private static let mostRunning = 10_000
+
   private let cache: MediaCache
-  private let mostRunning: Int
   private let state = Mutex(State())
 
-  /// - Parameter mostRunning: the most fetches, of which most wait for a place to open their entry;
-  ///   a further one is begun again by its next client.
-  init(cache: MediaCache, mostRunning: Int = 10_000) {
-    self.cache = cache
-    self.mostRunning = mostRunning
-  }
+  init(cache: MediaCache) { self.cache = cache }
 
   func begin(_ resource: Resource) {
     begin(.fill(cache.key(for: resource))) { cache in _ = try await cache.prefetch(resource) }
@@ -37,22 +34,14 @@ final class BackgroundFills: Sendable {
         resource, on: terms, fill: .onDemand, key: resource.key, isBackground: true)
       defer { reader.cancel() }
       reader.setEnd(part.upperBound, readsOn: true)
-      var offset = part.lowerBound
-      repeat {
-        switch try await reader.available(at: offset, count: Int(part.upperBound - offset)) {
-        case .file(_, let end): offset = end
-        case .memory(let bytes): offset += Int64(bytes.count)
-        case .end: return
-        }
-      } while offset < part.upperBound
+      for try await _ in reader.chunks(in: part) {}
     }
   }
 
   private func begin(_ work: Work, _ body: @Sendable @escaping (MediaCache) async throws -> Void) {
     state.withLock { state in
-      guard state.running[work] == nil, state.running.count < mostRunning, !state.isOver else {
-        return
-      }
+      guard state.running[work] == nil, state.running.count < Self.mostRunning, !state.isOver
+      else { return }
       let cache = cache
       state.running[work] = Task {
         // Errors are reported by the cache's events; the next client begins it again.

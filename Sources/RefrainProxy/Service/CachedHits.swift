@@ -5,8 +5,8 @@ import Refrain
 import RefrainLocks
 
 /// The recently requested resources, by the target of the request. Not for long, because held
-/// entries are not evicted; whoever needs their descriptors or their disk has them released. Nobody
-/// else keeps them: they are deallocated outside of the lock, because that may take other locks.
+/// entries are not evicted; whoever needs their descriptors or their disk has them released. They
+/// are deallocated outside of the lock, because that may take other locks.
 final class CachedHits: Sendable {
   /// Half of the entries that may be open, within limits, so that requests for others find a place.
   /// A small file that is found here is served in a third of the time.
@@ -57,7 +57,7 @@ final class CachedHit: Sendable {
   }
 
   private let urlText: String
-  private let lease: EntryLease
+  fileprivate let lease: EntryLease
   private let fields: ResponseFields
   private let isShared: Bool
   private let naming: @Sendable () -> ReadTerms.Naming?
@@ -88,13 +88,14 @@ final class CachedHit: Sendable {
     (terms.audience, terms.listing) = (.client, naming())
     // It may differ from the response held then: a manifest may have to be rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
-      !known.varies, !known.freshness.noStore, known.freshness.pace == nil
+      !known.varies, !known.freshness.noStore, known.freshness.pace == nil,
+      known.freshness.isTransformed == nil
     else { return nil }
     if isShared, head.hasCookie, !known.isForEverybody { return nil }
     var range = 0..<length
     var status = 200
-    if !head.isHEAD, head.range != nil {
-      let asked = head.withRange { $0.flatMap { RequestedRange($0) } }
+    if !head.isHEAD, let place = head.range {
+      let asked = head.withBytes(at: place) { RequestedRange($0) }
       guard let part = asked?.resolved(length: length) else { return nil }
       range = part
       status = 206

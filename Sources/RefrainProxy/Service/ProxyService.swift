@@ -17,10 +17,8 @@ package final class ProxyService: Sendable {
   /// Nil if the cache is for one person: who sends which credentials then makes no difference.
   let shared: SharedMemory?
   let hits = CachedHits()
-  /// Keys found not to be cacheable, which are relayed without another attempt.
-  let uncacheable = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 120)
-  /// Keys of manifests whose origin was reached.
-  let confirmed = RecentNotes<CacheKey, Bool>(capacity: 4096, patience: 10)
+  /// When keys were found not to be cacheable.
+  private let uncacheable = Mutex<[CacheKey: Uptime]>([:])
   let fills: BackgroundFills
   let sessions: StreamSessions
   let parts = KnownParts()
@@ -46,8 +44,6 @@ package final class ProxyService: Sendable {
     sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
   }
 
-  // MARK: The end
-
   private let stopping = Atomic(false)
   private let draining = Atomic(false)
 
@@ -59,6 +55,20 @@ package final class ProxyService: Sendable {
   func drain() { draining.store(true, ordering: .relaxed) }
 
   func stop() { stopping.store(true, ordering: .relaxed) }
+
+  func noteUncacheable(_ key: CacheKey) {
+    uncacheable.withLock { times in
+      // What is forgotten is found out again.
+      if times.count >= 4096 { times = [:] }
+      times[key] = .now
+    }
+  }
+
+  /// Whether requests for the key are relayed without another attempt, for two minutes.
+  func isUncacheable(_ key: CacheKey) -> Bool {
+    let time = uncacheable.withLock { $0[key] }
+    return time.flatMap { Uptime.now.seconds(since: $0) } ?? .infinity < 120
+  }
 
   // MARK: For the operator
 
@@ -90,9 +100,6 @@ package final class ProxyService: Sendable {
 
   // MARK: The log
 
-  /// In bytes: many requests may wait to be logged.
-  private static let longestLoggedField = 1024
-
   /// Counts a request that has ended, and passes it to the app's log. `served.url` is empty if no
   /// origin was asked, `head` nil for bytes that were not a request; `firstByte` is in seconds.
   func note(_ served: ServedRequest, of head: RequestHead?, firstByte: Double? = nil) {
@@ -104,19 +111,13 @@ package final class ProxyService: Sendable {
       if rules.logsClientFields {
         let fields = head.fields
         served.version = "HTTP/1.\(head.minorVersion)"
-        served.referrer = fields["Referer"].map { Self.shortened(routes.shown($0)) }
-        served.userAgent = fields["User-Agent"].map(Self.shortened)
+        // Many requests may wait to be logged.
+        served.referrer = fields["Referer"].map { String(routes.shown($0).prefix(1024)) }
+        served.userAgent = fields["User-Agent"].map { String($0.prefix(1024)) }
       }
     }
     log(served)
   }
-
-  private static func shortened(_ text: String) -> String {
-    text.utf8.count <= longestLoggedField
-      ? text : String(decoding: text.utf8.prefix(longestLoggedField), as: UTF8.self) + "…"
-  }
-
-  // MARK: Streams
 
   /// Returns what a resource is by the manifests that name it. The versions of a live playlist
   /// (`_HLS_msn`) belong to the stream of the playlist.

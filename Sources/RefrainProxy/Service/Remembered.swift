@@ -21,22 +21,18 @@ final class SharedMemory: Sendable {
 
   private struct State {
     var responses: [CacheKey: Response] = [:]
-    /// The times of requests that may have changed a resource (RFC 9111 §4.4).
-    var changes: [CacheKey: Date] = [:]
-    /// Changes before this time are unknown; responses to earlier requests are not kept.
-    var changesSince: Date
-
-    func lastChange(of key: CacheKey) -> Date { changes[key] ?? changesSince }
+    /// The time of the last request that may have changed a resource (RFC 9111 §4.4); responses to
+    /// earlier requests are not kept.
+    var lastChange: Date
   }
 
   private static let mostResponses = 1024
   /// In bytes, of the fields and the body.
   private static let longestResponse = 8 << 10
-  private static let mostChanges = 4096
 
   private let state: Mutex<State>
 
-  init(since start: Date) { state = Mutex(State(changesSince: start)) }
+  init(since start: Date) { state = Mutex(State(lastChange: start)) }
 
   /// Keeps a response if the origin permits that.
   func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
@@ -49,18 +45,16 @@ final class SharedMemory: Sendable {
       requestTime: response.requestTime, freshness: freshness,
       variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
-      guard response.requestTime > state.changesSince else { return }
+      guard response.requestTime > state.lastChange else { return }
       if state.responses.count >= Self.mostResponses { state.responses = [:] }
       state.responses[key] = stored
     }
   }
 
   /// Returns a response that may be used without asking the origin. Forgets one that may not: the
-  /// origin's next response replaces it. `resourceKey` is the key without the request's
-  /// credentials.
+  /// origin's next response replaces it.
   func response(
-    on key: CacheKey, for resource: Resource, _ resourceKey: CacheKey, on terms: ReadTerms,
-    at now: Date
+    on key: CacheKey, for resource: Resource, on terms: ReadTerms, at now: Date
   ) -> Response? {
     var terms = terms
     // Nobody confirms a stale one.
@@ -70,59 +64,24 @@ final class SharedMemory: Sendable {
         stored.variant == Variant.of(resource.headers, names: Variant.names(in: stored.fields)),
         !terms.hasCookies || CacheControl.isForEverybody(stored.fields)
       else { return nil }
-      if stored.requestTime > state.lastChange(of: resourceKey),
-        terms.accept(stored.freshness, at: now)
-      {
-        return stored
-      }
+      if terms.accept(stored.freshness, at: now) { return stored }
       state.responses[key] = nil
       return nil
     }
   }
 
   /// Forgets all responses, and notes that every resource may have changed.
-  func removeAll(at now: Date) { state.withLock { $0 = State(changesSince: now) } }
+  func removeAll(at now: Date) { state.withLock { $0 = State(lastChange: now) } }
 
-  /// Notes that a resource may have changed. Responses stored under keys with credentials learn it
-  /// from here alone: the request that has changed it does not know those keys.
-  func noteChange(of key: CacheKey, at now: Date) {
+  /// Notes that a request may have changed a resource. All responses stored under keys with
+  /// credentials learn it from here: the request does not know those keys.
+  func noteChange(of resource: Resource, at now: Date) {
     state.withLock { state in
-      if state.changes.count >= Self.mostChanges {
-        (state.changes, state.changesSince) = ([:], now)
-      }
-      state.changes[key] = now
+      state.responses = state.responses.filter { $0.value.url != resource.url }
+      state.lastChange = now
     }
   }
 
-  /// Responses to requests until then must be confirmed before they are used.
-  func lastChange(of key: CacheKey) -> Date { state.withLock { $0.lastChange(of: key) } }
-}
-
-/// What was found out a moment ago. May be used from any thread.
-final class RecentNotes<Subject: Hashable & Sendable, Note: Sendable>: Sendable {
-  private let capacity: Int
-  /// In seconds: older notes count for nothing.
-  private let patience: Double
-  private let notes = Mutex<[Subject: (note: Note, time: Uptime)]>([:])
-
-  init(capacity: Int, patience: Double) {
-    (self.capacity, self.patience) = (capacity, patience)
-  }
-
-  func insert(_ note: Note, on subject: Subject, at now: Uptime) {
-    notes.withLock { notes in
-      // What is forgotten is found out again.
-      if notes.count >= capacity, notes[subject] == nil { notes = [:] }
-      notes[subject] = (note, now)
-    }
-  }
-
-  func note(on subject: Subject, at now: Uptime) -> Note? {
-    notes.withLock { notes in
-      guard let (note, time) = notes[subject], let elapsed = now.seconds(since: time),
-        elapsed < patience
-      else { return nil }
-      return note
-    }
-  }
+  /// Responses for credentials to requests until then must be confirmed before they are used.
+  var lastChange: Date { state.withLock(\.lastChange) }
 }

@@ -28,10 +28,12 @@ enum PageGuard {
     switch kind {
     case .document, .resource:
       guard method == "GET" || method == "HEAD" else {
-        throw HTTPError(405, "The page is read with GET.")
+        throw HTTPError(405, "The page is read with GET.", allow: "GET, HEAD")
       }
     case .change:
-      guard method == "POST" else { throw HTTPError(405, "The page is changed with POST.") }
+      guard method == "POST" else {
+        throw HTTPError(405, "The page is changed with POST.", allow: "POST")
+      }
     }
     for origin in fields.values(of: "Origin") where !isOwn(origin.trimmingOWS[...], host: host) {
       throw foreign

@@ -86,11 +86,7 @@ struct PageHandler: ProxyHandler {
   private func refusal(_ error: HTTPError, of request: ProxyRequest) throws -> ProxyResponse {
     let json = try JSONEncoder().encode(["error": error.reason])
     var answer = answer(json, to: request, status: error.status)
-    // RFC 9110 §15.5.6.
-    if error.status == 405 {
-      answer.fields.append(
-        "Allow", request.target.hasPrefix(Self.actionPath) ? "POST" : "GET, HEAD")
-    }
+    answer.fields["Allow"] = error.allow
     var response = answer.unlogged
     (response.isLogged, response.error) = (true, error.reason)
     return response

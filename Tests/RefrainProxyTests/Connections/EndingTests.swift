@@ -100,17 +100,15 @@ import Testing
       configuration.headTimeout = .milliseconds(200)
     }) { test in
       test.origin.serve(.synthetic(seed: 1, length: 1000), at: "/a")
-      let head = try test.request(for: "/a", ["Transfer-Encoding: chunked"], method: "POST")
-      // The first never ends; the second contains an invalid chunk.
-      for body in ["5\r\nab", "5\r\nabcde\r\nnonsense\r\n"] {
-        let received = try await test.onSocket { client in
-          try client.send(head)
-          let start = try client.receive(exactly: 1)
-          try client.send(body)
-          return start + (try client.receiveToEnd().bytes)
-        }
-        #expect(try AnswerReader.read(received).map(\.status) == [405])
+      let head = try test.request(for: "/a", ["Content-Length: 5"], method: "POST")
+      // It never ends.
+      let received = try await test.onSocket { client in
+        try client.send(head)
+        let start = try client.receive(exactly: 1)
+        try client.send("ab")
+        return start + (try client.receiveToEnd().bytes)
       }
+      #expect(try AnswerReader.read(received).map(\.status) == [405])
     }
   }
 

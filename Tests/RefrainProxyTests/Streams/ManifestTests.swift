@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: names)
-  func `A rewritten manifest has its own strong entity tag, for conditions and HEAD too`(
+  func `A rewritten manifest is sent whole, without validators, for conditions and HEAD too`(
     _ name: String
   ) async throws {
     try await withProxy { test in
@@ -78,14 +78,11 @@ import Testing
         let early = isFirst ? try await test.get(path, method: "HEAD") : nil
         let first = try await test.get(path)
         #expect(first.text.contains("/\(test.token)/http/"))
-        let tag = try #require(first["ETag"])
-        #expect(tag != "\"v1\"" && tag.hasPrefix("\"") && tag.hasSuffix("\""))
+        #expect(first["ETag"] == nil && first["Last-Modified"] == nil)
         for head in [early, try await test.get(path, method: "HEAD")].compactMap(\.self) {
-          #expect(head.status == 200 && head.body.isEmpty && head["ETag"] == tag)
+          #expect(head.status == 200 && head.body.isEmpty && head["ETag"] == nil)
           #expect(head["Content-Length"] == String(first.body.count))
         }
-        let again = try await test.get(path, ["If-None-Match: \(tag)"])
-        #expect(again.status == 304 && again["ETag"] == tag && again.body.isEmpty)
         for field in ["If-None-Match: \"v1\"", "Range: bytes=3-5"] {
           let other = try await test.get(path, [field])
           #expect(other.status == 200 && other.body == first.body, "\(field)")
@@ -101,11 +98,11 @@ import Testing
     try await withProxy { test in
       let stale = [Field("Cache-Control", "max-age=0")]
       test.serve(Self.list, at: "/\(name)", type: Self.type(name), headers: stale)
-      let tag = try #require(try await test.get("/\(name)")["ETag"])
+      _ = try await test.get("/\(name)")
       let list = Self.list.replacing("s0", with: "s1")
       test.serve(list, at: "/\(name)", type: Self.type(name), etag: "\"v2\"", headers: stale)
-      let reply = try await test.get("/\(name)", ["If-None-Match: \(tag)"])
-      #expect(reply.status == 200 && reply["ETag"] != "\"v2\"")
+      let reply = try await test.get("/\(name)", ["If-None-Match: \"v1\""])
+      #expect(reply.status == 200 && reply["ETag"] == nil)
       #expect(reply.text.contains("/\(test.token)/http/\(test.originHost)/s1.ts"), "\(reply.text)")
     }
   }

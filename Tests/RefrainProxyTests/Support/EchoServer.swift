@@ -64,15 +64,6 @@ final class EchoServer: Sendable {
   private static func readBody(
     of request: inout Request, _ connection: RawServer.Connection
   ) -> Bool {
-    if request.field("Transfer-Encoding") == "chunked" {
-      while true {
-        guard let line = connection.readLine(), let size = Int(line, radix: 16),
-          let bytes = connection.read(size), connection.readLine() == ""
-        else { return false }
-        if size == 0 { return true }
-        request.body += bytes
-      }
-    }
     guard let bytes = connection.read(request.field("Content-Length").flatMap(Int.init) ?? 0) else {
       return false
     }

@@ -73,6 +73,8 @@ struct Representation: Sendable {
     var freshness = freshness
     if let invalidatedAt, time <= invalidatedAt { freshness = freshness?.outdated }
     freshness?.confirmedUptime = uptime
+    // A confirmation does not change the bytes.
+    if self.freshness?.isTransformed == true { freshness?.isTransformed = true }
     self.freshness = freshness
   }
 
