@@ -209,6 +209,11 @@ struct Fetch: Sendable {
         // A player may wait for it by now, which may use other networks.
         return state.beginRest(id) && !(isPrefetch && state.fetches[id]?.isBackground != true)
       }
+    } onInterim: { status, headers in
+      let receivers = generation.withState { state in
+        state.readers.values.compactMap { $0.hasRead ? nil : $0.terms.onInterim }
+      }
+      for receive in receivers { receive(status, headers) }
     }
   }
 

@@ -213,7 +213,7 @@ enum StoredFields {
   /// Fields that describe the message and not the resource (RFC 9111 §3.1), or the one range or
   /// exchange; and cookies, which are for the requester.
   private static let excluded = HeaderFields.hopByHop.union([
-    "content-length", "age", "set-cookie", "set-cookie2", "warning",
+    "content-length", "content-range", "age", "set-cookie", "set-cookie2", "warning",
     "cache-status", "via", "accept-ranges",
   ])
 
@@ -227,8 +227,6 @@ enum StoredFields {
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
   ) -> HeaderFields {
     var left = excluded.union(headers.namedInConnection)
-    // Of a whole response, which has no such field, it says nothing (RFC 9110 §14.4).
-    if headers.contentRange != nil { left.insert("content-range") }
     if isConfirmation { left.formUnion(ofContent) }
     let news = headers.fields.filter { !left.contains($0.name.lowercased()) }
     var replaced = Set(news.map { $0.name.lowercased() })

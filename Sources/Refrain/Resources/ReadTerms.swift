@@ -19,6 +19,8 @@ package struct ReadTerms: Sendable {
   /// (`MediaCacheError.response`). Until the resource is known, such an error is reported at once if
   /// every reader wants that; one that may pass, after a second one, requested at once.
   package var passesOnErrors = false
+  /// Receives interim responses (`OriginRequest.onInterim`) while the reader has received nothing.
+  package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
   /// Whether the request has cookies and the cache serves several people: stored bytes are given
   /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.
   package var hasCookies = false

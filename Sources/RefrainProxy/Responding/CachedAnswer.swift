@@ -31,6 +31,7 @@ struct CachedAnswer: Sendable {
     isGrowing = range != nil && service.parts.isGrowing(url)
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
+    terms.onInterim = exchange.onInterim
     terms.audience = service.rules.servesOnePlay ? .player : .client
     terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil

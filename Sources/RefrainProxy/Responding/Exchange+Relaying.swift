@@ -33,11 +33,7 @@ extension Exchange {
     // The host's name must not lead to a private address.
     relayed.requiresPublicAddress = service.routes.filter(for: url).requiresPublicAddress(of: url)
     relayed.longestSilence = service.cache.longestSilence
-    if !service.fields.isForManyOrigins {
-      relayed.onInterim = { [fields = service.fields, delivery] in
-        delivery.sendInterim($0, fields.passable($1))
-      }
-    }
+    relayed.onInterim = onInterim
     if let length = request.contentLength {
       // Read from the client's connection as the origin accepts it.
       relayed.body = OriginRequest.Body(length: length) { [delivery] in

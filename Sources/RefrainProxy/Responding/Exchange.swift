@@ -26,6 +26,15 @@ struct Exchange: Sendable {
     return resource
   }
 
+  /// Passes interim responses on (RFC 9110 §15.2); nil if there are many origins.
+  var onInterim: (@Sendable (Int, HeaderFields) -> Void)? {
+    if service.fields.isForManyOrigins { return nil }
+    // An entry may outlive the client whose request opened it.
+    return { [fields = service.fields, weak delivery] status, headers in
+      delivery?.sendInterim(status, fields.passable(headers))
+    }
+  }
+
   func redirect(to location: String) async throws {
     try await delivery.send(
       ProxyResponse(status: 302, fields: ["Location": location, "Cache-Control": "no-cache"]))

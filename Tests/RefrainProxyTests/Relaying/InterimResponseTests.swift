@@ -28,6 +28,21 @@ import Testing
     }
   }
 
+  @Test func `A client that waits for a stored response receives interim ones`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/a", ["Cache-Control": "max-age=600"])
+      test.origin.script("/a", .on(.all, Self.hints))
+      try await test.connect { connection async throws in
+        for informational in [[102, 103], []] {
+          let reply = try await connection.reply(to: "/a", [], method: "GET", host: test.host)
+          #expect(reply.status == 200 && reply.isComplete)
+          #expect(reply.informational == informational)
+        }
+      }
+      #expect(try await test.asked("/a") == 1)
+    }
+  }
+
   @Test(arguments: [("GET", "Cache-Control: no-store"), ("POST", "Content-Length: 0")])
   func `A relayed request receives interim responses`(
     _ method: String, _ field: String
