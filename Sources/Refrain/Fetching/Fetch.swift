@@ -90,8 +90,13 @@ struct Fetch: Sendable {
     if let fetch = running {
       // The response may have brought bytes.
       if !fetch.isConfirmation { course.isConfirming = false }
-      // If it has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
+      // Of what is cut short again and again, or has to be read again from its start, a few more
+      // bytes are no progress.
+      let isCut =
+        if case .again(let reason, _) = outcome { reason.failure == .cutShort } else { false }
+      if gained > 0, !(fetch.isWhole || isCut) || gained * 20 >= fetch.position {
+        course.failures = 0
+      }
     }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))

@@ -68,11 +68,11 @@ import Testing
     }
   }
 
-  @Test func `A loop without a cookie for its URL is an error after two requests`() async throws {
+  @Test func `A loop without a cookie for its URL ends after ten redirects`() async throws {
     try await withCache { test in
       serve(test, through: ["/gate"], setting: "seen=1; Path=/elsewhere")
       await expectError(.redirect) { try await test.read("/a", 0..<10) }
-      #expect(cookies(test) == [nil] && cookies(test, "/gate") == [nil])
+      #expect(cookies(test).count == 6 && cookies(test, "/gate").count == 5)
     }
   }
 

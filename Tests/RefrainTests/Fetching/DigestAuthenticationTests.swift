@@ -121,20 +121,6 @@
       }
     }
 
-    @Test func `A redirect from a Digest origin to another path of it is authorized`() async throws
-    {
-      let origin = try DigestOrigin(body: body)
-      defer { origin.stop() }
-      let target = try origin.url("/b")
-      let server = try RawServer.answering(
-        "HTTP/1.1 302 Found\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
-      defer { server.stop() }
-      try await withCache { test in
-        let bytes = try await read(server.url("/a"), from: test.cache)
-        #expect(bytes == Array(body[..<100]))
-      }
-    }
-
     @Test(arguments: ["GET", "HEAD", "DELETE", "PUT"])
     func `A relayed request is authorized`(_ method: String) async throws {
       let origin = try DigestOrigin()

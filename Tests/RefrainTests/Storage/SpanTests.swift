@@ -114,28 +114,6 @@ struct SpanTests {
     }
   }
 
-  @Test func `Small pieces of bytes are merged into few chunks`() {
-    var transient = TransientBytes()
-    let size = 1448
-    for index in 0..<8000 {
-      let offset = Int64(index * size)
-      transient.insert(Data(repeating: UInt8(truncatingIfNeeded: index), count: size), at: offset)
-      transient.keep(near: [max(0, offset - (2 << 20))..<offset + 1])
-      #expect(transient.bytes(at: offset)?.first == UInt8(truncatingIfNeeded: index))
-    }
-    let first = transient.spans.ranges.first?.lowerBound ?? 0
-    // 2 MiB, in pieces of nearly 64 KiB.
-    var (count, end) = (0, first)
-    while let bytes = transient.bytes(at: end) {
-      (count, end) = (count + 1, end + Int64(bytes.count))
-    }
-    #expect(end == 8000 * Int64(size) && count < 40)
-    for offset in stride(from: first, to: 8000 * Int64(size), by: 1000) {
-      let index = offset / Int64(size)
-      #expect(transient.bytes(at: offset)?.first == UInt8(truncatingIfNeeded: index))
-    }
-  }
-
   // MARK: Names
 
   @Test func `Every key hashes to a distinct, safe entry name`() {

@@ -335,13 +335,14 @@ extension GenerationState {
       wait.offset.map { (at: $0, end: wait.reader.end) }
     }
     places += readers.values.filter(\.isActive).map { ($0.position, $0.end) }
+    let covered = readable.with(fetches.values)
     return fetches.all.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
         && !places.contains { place in
-          let isNear = fetch.position - place.at <= limits.maximumReadAhead
-          return fetch.ahead.contains(place.at)
-            || isNear && place.at <= fetch.position && fetch.position < place.end
+          fetch.ahead.contains(place.at)
+            || place.at <= fetch.position && fetch.position < place.end
+              && covered.range(containing: place.at)?.contains(fetch.position) == true
         }
     }.map(\.key).sorted()
   }

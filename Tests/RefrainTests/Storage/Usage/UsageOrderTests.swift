@@ -91,6 +91,8 @@ struct UsageOrderTests {
 
   @Test func `A torn journal record leaves the previous record of its span valid`() throws {
     let disk = SystemDisk()
+    try FileManager.default.createDirectory(
+      atPath: directory.path, withIntermediateDirectories: true)
     let journal = try JournalFile(
       path: "\(directory.path)/journal", bootIdentity: "boot", disk: disk)
     var last: JournalFile.Run?
