@@ -145,6 +145,8 @@ actor Store {
       if case .unreadable(let failure) = error { throw failure }
     }
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
+    // Its lock would make the files that are about to be removed look as if somebody read them.
+    if decision != .resume { contents = nil }
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream, _):
