@@ -90,8 +90,14 @@ extension Store {
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
-    // The journals claim those bytes.
-    attempt { try directory.removeOthers(than: [files.fileName]) }
+    // What is written now must not be recorded by a later sync, which would report nothing.
+    open = nil
+    let isEmpty = generation.withState(\.stored.isEmpty)
+    attempt {
+      if isEmpty, try !directory.isPinned { return try removeFiles() }
+      // The journals claim those bytes.
+      try directory.removeOthers(than: [files.fileName])
+    }
   }
 
   /// Stops storing for some seconds after a failed write.
