@@ -229,12 +229,11 @@ extension EntryDirectory {
     let contents = try loadRecord()
     guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
     let record = contents.record
-    // A file system that cannot tell them says nothing about the entry.
-    let holes = try reading {
-      let data = try disk.open("\(path)/\(record.file)", .read)
-      defer { disk.close(data) }
-      return try disk.holes(in: data)
-    }
+    let data = try reading { try disk.open("\(path)/\(record.file)", .read) }
+    defer { disk.close(data) }
+    let holes: RangeSet<Int64>
+    // A file system that cannot report them, with any error, says nothing about the entry.
+    do { holes = try disk.holes(in: data) } catch { throw .unreadable(error) }
     let held = contents.spansInFile.subtracting(holes)
     let missing = contents.spans.byteCount - held.byteCount
     let foreign = contents.files.statuses.count { name, _ in
