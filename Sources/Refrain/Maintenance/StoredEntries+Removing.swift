@@ -101,7 +101,8 @@ extension StoredEntries {
     var text = directory.path
     do throws(DiskError) {
       guard try directory.disk.status(of: directory.path) != nil else { return nil }
-      if let lock = try WriterLock.acquire(directory) {
+      // Where the file system cannot lock, the lock does not keep this process's own writer out.
+      if let lock = try WriterLock.acquire(directory), budget.openKey(name) == nil {
         defer { withExtendedLifetime(lock) {} }
         guard let size = try directory.files()?.allocatedBytes else { return nil }
         let record = directory.writtenRecord
