@@ -187,7 +187,11 @@ extension MediaCache {
     let (stored, time) = (stored, now.wall)
     var keys = selection.keys
     // First: what requests from before this moment bring is not to be used.
-    for entry in await table.settledEntries()
+    let candidates = try await table.settledEntries { key in
+      // Others may be busy for long.
+      selection.needsSearch || selection.contains(key, url: "", group: nil)
+    }
+    for entry in candidates
     where selection.contains(
       entry.key, url: entry.resource.url.withoutUserInfo.absoluteString, group: entry.group)
     {

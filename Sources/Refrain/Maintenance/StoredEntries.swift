@@ -56,7 +56,7 @@ struct StoredEntries: Sendable {
   /// Returns all entries, the most recently used first, and the disk usage, which includes that of
   /// unreadable ones. Waits first until what is being closed is on disk.
   func listing() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
-    _ = await table.settledEntries()
+    _ = try await table.settledEntries()
     let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
       if let summary = summary(named: name) {
         return (summary, summary.allocatedBytes, summary.isPinned)
@@ -110,7 +110,8 @@ struct StoredEntries: Sendable {
           .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
       }
     }
-    let all = stored.joined().map { CacheKey(rawValue: $0) }
+    // Afterwards: what is being stored for the first time has no record yet.
+    let all = stored.joined().map { CacheKey(rawValue: $0) } + table.keys
     return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
