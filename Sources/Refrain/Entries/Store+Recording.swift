@@ -2,8 +2,9 @@
 import Foundation
 
 /// Records what is stored, durably: data, then record, then the name. So the record on disk never
-/// claims bytes that are not in its file, even after a power cut. The next writer removes files
-/// that no record names.
+/// claims bytes that are not in its file, even after a power cut; while a generation is replaced,
+/// the record names a file that is gone, and counts as empty. The next writer removes files that no
+/// record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     try JournalFile(

@@ -107,7 +107,7 @@ final class DiskBudget: Sendable {
 
   private func giveBack() { update { $0.report(to: &$1) } }
 
-  /// Reserves `bytes` whatever the limit: they are taken already.
+  /// Reserves `bytes` whatever the limit: they are taken already, or are few and freed soon.
   func hold(_ bytes: Int64) { update { _ = $0.reserve(bytes, limit: nil, from: &$1) } }
 
   @discardableResult
