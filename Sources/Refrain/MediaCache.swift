@@ -260,18 +260,17 @@ public final class MediaCache: Sendable {
     origin.withMemory { $0.companions = [:] }
     // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
     var removed = await removePrivateFiles()
-    let freed: Int64
+    let freed: Result<Int64, any Error>
     do {
-      freed = try await stored.removeAll(at: time, progress: progress)
+      freed = .success(try await stored.removeAll(at: time, progress: progress))
     } catch {
-      // Credentials that are left, or may be stored again, matter more than why entries are left.
-      try removed.get()
-      throw error
+      freed = .failure(error)
     }
     // There may be room for the record of the removal now.
     if case .failure = removed { removed = await removePrivateFiles() }
+    // Credentials that are left, or may be stored again, matter more than why entries are left.
     try removed.get()
-    return freed
+    return try freed.get()
   }
 
   private func removePrivateFiles() async -> Result<Void, MediaCacheError> {

@@ -97,9 +97,13 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  func settledEntries() async -> [Entry] {
+  /// The keys of the entries that are open, being opened, or being closed.
+  var keys: [CacheKey] { state.withLock { Array($0.slots.keys) } }
+
+  func settledEntries(_ isMeant: (CacheKey) -> Bool = { _ in true }) async throws -> [Entry] {
     var entries: [Entry] = []
-    for key in state.withLock({ Array($0.slots.keys) }) {
+    for key in keys where isMeant(key) {
+      try Task.checkCancellation()
       if let entry = await settledEntry(for: key) { entries.append(entry) }
     }
     return entries

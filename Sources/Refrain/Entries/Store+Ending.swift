@@ -72,7 +72,10 @@ extension Store {
       state.storage.noteRecordStale()
       return state.isUnrepeatable
     }
+    let isWriter = writer != nil
     refreshRecord(generation, removes: isContradicted || isUnrepeatable)
+    // Nothing may be stored until the entry is closed, and other processes wait for the lock.
+    if !isWriter { endWriting() }
   }
 
   /// Until the entry is closed (`isLast`), a response may be waiting for its pin.

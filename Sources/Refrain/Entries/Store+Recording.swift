@@ -2,8 +2,9 @@
 import Foundation
 
 /// Records what is stored, durably: data, then record, then the name. So the record on disk never
-/// claims bytes that are not in its file, even after a power cut. The next writer removes files
-/// that no record names.
+/// claims bytes that are not in its file, even after a power cut; while a generation is replaced,
+/// the record names a file that is gone, and counts as empty. The next writer removes files that no
+/// record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     try JournalFile(
@@ -90,8 +91,14 @@ extension Store {
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
     guard let files = open?.files else { return }
-    // The journals claim those bytes.
-    attempt { try directory.removeOthers(than: [files.fileName]) }
+    // What is written now must not be recorded by a later sync, which would report nothing.
+    open = nil
+    let isEmpty = generation.withState(\.stored.isEmpty)
+    attempt {
+      if isEmpty, try !directory.isPinned { return try removeFiles() }
+      // The journals claim those bytes.
+      try directory.removeOthers(than: [files.fileName])
+    }
   }
 
   /// Stops storing for some seconds after a failed write.

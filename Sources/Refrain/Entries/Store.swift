@@ -145,6 +145,8 @@ actor Store {
       if case .unreadable(let failure) = error { throw failure }
     }
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
+    // Its lock would make the files that are about to be removed look as if somebody read them.
+    if decision != .resume { contents = nil }
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream, _):
@@ -245,13 +247,13 @@ actor Store {
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
   /// Runs work that keeps the files up to date, and reports its failure. That of a read-only
-  /// directory is reported where something is to be stored.
+  /// directory matters only if something is being stored there.
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {
       return try work()
     } catch {
-      if (error as? DiskError)?.isRefused != true {
+      if open != nil || (error as? DiskError)?.isRefused != true {
         warn("The entry of \(url) could not be updated: \(error).")
       }
       return nil

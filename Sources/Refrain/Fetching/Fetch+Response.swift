@@ -263,6 +263,12 @@ extension Fetch {
       guard confirmed(response, bringing: verdict) else { return .done }
       events.send(.fetchStarted(entry.key, request.range))
     case .part, .whole, .changed, .beyondEnd:
+      // A reader asked for the newest version: its request is not one of a row.
+      generation.withState { state in
+        if state.isOneResponse {
+          state.representation.follow(replacements: Validator.mostReplacements)
+        }
+      }
       return await giveWay(to: response, asked: request.range, exchange: exchange)
     case .transient(let error, _), .invalid(let error):
       return .again(await exchange.keeping(response, in: error))

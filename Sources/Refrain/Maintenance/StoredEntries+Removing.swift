@@ -101,7 +101,8 @@ extension StoredEntries {
     var text = directory.path
     do throws(DiskError) {
       guard try directory.disk.status(of: directory.path) != nil else { return nil }
-      if let lock = try WriterLock.acquire(directory) {
+      // Where the file system cannot lock, the lock does not keep this process's own writer out.
+      if let lock = try WriterLock.acquire(directory), budget.openKey(name) == nil {
         defer { withExtendedLifetime(lock) {} }
         guard let size = try directory.files()?.allocatedBytes else { return nil }
         let record = directory.writtenRecord
@@ -186,7 +187,11 @@ extension MediaCache {
     let (stored, time) = (stored, now.wall)
     var keys = selection.keys
     // First: what requests from before this moment bring is not to be used.
-    for entry in await table.settledEntries()
+    let candidates = try await table.settledEntries { key in
+      // Others may be busy for long.
+      selection.needsSearch || selection.contains(key, url: "", group: nil)
+    }
+    for entry in candidates
     where selection.contains(
       entry.key, url: entry.resource.url.withoutUserInfo.absoluteString, group: entry.group)
     {

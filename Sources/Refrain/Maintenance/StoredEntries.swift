@@ -56,7 +56,7 @@ struct StoredEntries: Sendable {
   /// Returns all entries, the most recently used first, and the disk usage, which includes that of
   /// unreadable ones. Waits first until what is being closed is on disk.
   func listing() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
-    _ = await table.settledEntries()
+    _ = try await table.settledEntries()
     let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
       if let summary = summary(named: name) {
         return (summary, summary.allocatedBytes, summary.isPinned)
@@ -110,7 +110,8 @@ struct StoredEntries: Sendable {
           .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
       }
     }
-    let all = stored.joined().map { CacheKey(rawValue: $0) }
+    // Afterwards: what is being stored for the first time has no record yet.
+    let all = stored.joined().map { CacheKey(rawValue: $0) } + table.keys
     return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
@@ -229,12 +230,11 @@ extension EntryDirectory {
     let contents = try loadRecord()
     guard contents.data?.kind == .file else { throw .broken("its data file is missing") }
     let record = contents.record
-    // A file system that cannot tell them says nothing about the entry.
-    let holes = try reading {
-      let data = try disk.open("\(path)/\(record.file)", .read)
-      defer { disk.close(data) }
-      return try disk.holes(in: data)
-    }
+    let data = try reading { try disk.open("\(path)/\(record.file)", .read) }
+    defer { disk.close(data) }
+    let holes: RangeSet<Int64>
+    // A file system that cannot report them, with any error, says nothing about the entry.
+    do { holes = try disk.holes(in: data) } catch { throw .unreadable(error) }
     let held = contents.spansInFile.subtracting(holes)
     let missing = contents.spans.byteCount - held.byteCount
     let foreign = contents.files.statuses.count { name, _ in

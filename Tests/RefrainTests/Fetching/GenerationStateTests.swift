@@ -50,6 +50,14 @@ import Testing
     }
   }
 
+  @Test func `A version of one response is confirmed by the request that brings its rest`() {
+    var state = state(length: 1000)
+    state.representation.follow(replacements: Validator.mostReplacements)
+    _ = state.storage.commit(0..<600)
+    let request = state.confirmingRequest(for: .init(minimum: 1), at: 100)
+    #expect(request.range == 600..<1000 && request.fills)
+  }
+
   @Test func `Fetches that share bytes are each reported as running`() throws {
     var state = state(length: 1 << 20)
     state.fetches.add(.init(range: 0..<500), as: 1)

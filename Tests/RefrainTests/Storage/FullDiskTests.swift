@@ -130,6 +130,25 @@ struct FullDiskTests {
     #expect(try directory.stored().usableSpans().isEmpty)
   }
 
+  /// They may have been written before that sync.
+  @Test func `Bytes committed after a failed sync are not recorded by a later one`() async throws {
+    // Nothing is synced before it is closed.
+    let directory = CacheDirectory(length: 100_000)
+    let disk = WatchedDisk()
+    try await directory.withCache(disk: disk) { cache in
+      let reader = try await cache.open(directory.url())
+      defer { reader.cancel() }
+      try await directory.expectToPlay(from: reader)
+      let generation = reader.generation
+      let file = try #require(generation.withState(\.file))
+      disk.fail { operation, path in operation == .sync && path.hasSuffix(".wav") ? EIO : nil }
+      _ = await reader.entry.storage.sync(generation)
+      disk.fail(nil)
+      _ = generation.withState { $0.commit(0, 0..<1000, to: file, now: .now) }
+    }
+    #expect(try directory.stored().usableSpans().isEmpty)
+  }
+
   @Test func `A resource plays to its end under a file size limit`() async throws {
     try await withCache({ $0.trustStored = true }) { test in
       test.origin.serve(.synthetic(seed: 1, length: length), at: "/a.wav")

@@ -31,6 +31,24 @@ import Testing
     }
   }
 
+  @Test func `A removal is recorded once there is room, also if an entry is left`() async throws {
+    try await withCache { cache, disk in
+      for name in ["a", "b"] { try await cache.prefetch(directory.url(name)) }
+      try await eventually("the entries are closed") { cache.table.isEmpty }
+      let files = cache.privateFiles
+      try files.replace("secret", with: [1, 2])
+      let gone = try directory.stored("a").directory.recordPath
+      let left = try directory.stored("b").directory.recordPath
+      disk.fail { operation, path in
+        if operation == .remove, path == left { return EPERM }
+        guard operation == .write, path.contains("/private/") else { return nil }
+        return SystemFiles.status(of: gone) == nil ? nil : ENOSPC
+      }
+      await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
+      #expect(try files.lastRemoval() != nil)
+    }
+  }
+
   @Test func `Private files are removed before the entries`() async throws {
     try await withCache { cache, disk in
       try await cache.prefetch(directory.url())

@@ -223,6 +223,16 @@ struct ReplacedGenerationTests {
     #expect(most.withLock { $0 } <= limit)
   }
 
+  /// A player does not ask again for what could not be stored.
+  @Test func `A new version that is played is stored at the first attempt`() async throws {
+    let limit: Int64 = 2 << 20
+    try await withChange(limit - 130_000, limit: limit) { change in
+      try await change.expectToPlay(2, offline: false)
+      #expect(change.stored.etag == "\"seed-2\"")
+      #expect(change.stored.usableSpans().byteCount == change.length)
+    }
+  }
+
   /// The same on a full disk.
   @Test func `A new version is stored on a disk that the old one fills`() async throws {
     let directory = TestCache.temporaryDirectory()

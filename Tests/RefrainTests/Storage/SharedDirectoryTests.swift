@@ -51,6 +51,22 @@ struct SharedDirectoryTests {
     }
   }
 
+  @Test func `A version that the origin has replaced keeps no other cache from storing`()
+    async throws
+  {
+    let directory = CacheDirectory(length: 100_000)
+    try await directory.fill(["a"])
+    try await directory.withCache { cache in
+      let reader = try await cache.open(directory.url())
+      defer { reader.cancel() }
+      try await directory.expectToPlay(from: reader)
+      await reader.entry.storage.outdate(reader.generation, isContradicted: false)
+      let stored = try directory.stored().directory
+      #expect(stored.writtenRecord?.freshness.isOutdated == true)
+      #expect(!WriterLock.isHeld(stored))
+    }
+  }
+
   @Test func `The second cache stores after the first has closed`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")

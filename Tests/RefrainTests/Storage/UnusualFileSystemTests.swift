@@ -101,6 +101,24 @@ struct UnusualFileSystemTests {
     await second.close()
   }
 
+  @Test func `A file system that becomes read-only while bytes are stored is reported`()
+    async throws
+  {
+    let directory = CacheDirectory(length: 100_000)
+    let disk = WatchedDisk()
+    let cache = try directory.cache(disk: disk)
+    let events = cache.events(includingTraffic: false)
+    let reader = try await cache.open(directory.url())
+    try await directory.expectToPlay(from: reader)
+    // A sync that fails is reported by itself; the record is what cannot be written.
+    disk.fail { operation, path in
+      operation == .open && path.hasSuffix(".new") ? EROFS : nil
+    }
+    reader.cancel()
+    await cache.close()
+    #expect(await !warnings(events).isEmpty)
+  }
+
   @Test func `A removed cache directory is created again`() async throws {
     let cache = try directory.cache()
     let reader = try await cache.open(directory.url("open"))

@@ -42,6 +42,18 @@ struct VerifyTests {
     }
   }
 
+  @Test func `An entry is left unchanged if the file system cannot report holes`() async throws {
+    try await directory.fill(["a"])
+    let disk = WatchedDisk()
+    try await directory.withCache(disk: disk) { cache in
+      disk.fail { operation, _ in operation == .holes ? EINVAL : nil }
+      let results = try await cache.verify()
+      #expect(results.map(\.problems.count) == [1])
+      #expect(results.map(\.droppedBytes) == [0])
+    }
+    #expect(try directory.isWhole())
+  }
+
   @Test func `A hole in a data file is dropped and fetched again`() async throws {
     try await withStored { cache, stored, dataFile in
       try SystemFiles.makeHole(40_960..<81_920, in: dataFile)

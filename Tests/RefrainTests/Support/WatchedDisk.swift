@@ -9,7 +9,7 @@ import RefrainLocks
 final class WatchedDisk: DiskLayer {
   enum Operation: Sendable, Hashable {
     case makeDirectory, attributes, open, write, sync, syncDirectory, rename, remove
-    case truncate, read, status, list, lock
+    case truncate, read, status, list, lock, holes
     /// Opens an existing file, for writing too, or for reading only.
     case openExisting, openForReading
 
@@ -19,7 +19,7 @@ final class WatchedDisk: DiskLayer {
       case .truncate, .makeDirectory, .attributes, .open, .write, .sync, .syncDirectory, .rename,
         .remove:
         true
-      case .read, .status, .list, .lock, .openExisting, .openForReading: false
+      case .read, .status, .list, .lock, .holes, .openExisting, .openForReading: false
       }
     }
   }
@@ -185,6 +185,11 @@ final class WatchedDisk: DiskLayer {
   func names(in path: String) throws(DiskError) -> [String] {
     try check(.list, path)
     return try system.names(in: path)
+  }
+
+  func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
+    try check(.holes, descriptor)
+    return try system.holes(in: descriptor)
   }
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {

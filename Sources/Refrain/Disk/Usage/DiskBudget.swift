@@ -107,7 +107,7 @@ final class DiskBudget: Sendable {
 
   private func giveBack() { update { $0.report(to: &$1) } }
 
-  /// Reserves `bytes` whatever the limit: they are taken already.
+  /// Reserves `bytes` whatever the limit: they are taken already, or are few and freed soon.
   func hold(_ bytes: Int64) { update { _ = $0.reserve(bytes, limit: nil, from: &$1) } }
 
   @discardableResult
@@ -296,9 +296,12 @@ extension DiskBudget {
       // Others wait for the same threads.
       await Task.yield()
     }
-    // The size of what was passed over is only known as a part of the last count.
+    // The size of what was passed over is only known as a part of the count, which then stays.
     if failure != nil { sum = max(sum, start.used) }
-    usage.update { [sum] record in record.endMeasurement(since: start, measured: sum) }
+    usage.update { [sum, isPartial = failure != nil] record in
+      if isPartial, record.isMeasured, sum == start.used { return }
+      record.endMeasurement(since: start, measured: sum)
+    }
     index.withLock { $0.endScan(began: began, ended: .now) }
     return failure
   }
@@ -312,7 +315,7 @@ extension DiskBudget {
       let (isScanned, count, running) = index.withLock { ($0.lastScan != nil, $0.count, $0.scan) }
       let isKnown = usage.update(\.isMeasured)
       // Among 200 entries, some were probably not used for long.
-      if isKnown, isScanned || count >= 200 { return true }
+      if isKnown, isScanned || running != nil && count >= 200 { return true }
       if .now - start > .seconds(1) { return isKnown }
       // If it has failed, the next caller starts another one.
       if scan != nil, scan != running { return isKnown }

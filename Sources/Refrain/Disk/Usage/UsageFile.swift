@@ -165,6 +165,7 @@ struct UsageRecord: Sendable, Hashable {
 
   mutating func note(_ writer: Writer) {
     writers.removeAll { $0.id == writer.id }
+    if writers.count >= Self.mostWriters { writers.removeAll(where: \.isDead) }
     if writer.outstanding > 0, writers.count < Self.mostWriters { writers.append(writer) }
   }
 

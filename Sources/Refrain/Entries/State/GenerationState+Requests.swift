@@ -161,6 +161,11 @@ extension GenerationState {
   func confirmingRequest(
     for reader: Reader, at offset: Int64?
   ) -> (range: ByteRange, fills: Bool) {
+    // No further request could bring the rest.
+    if isOneResponse {
+      let hole = hole(from: 0)
+      return ((hole ?? 0)..<(length ?? .max), hole != nil)
+    }
     var (limits, demand) = (currentLimits, reader)
     limits.supportsRanges = nil
     demand.position = offset ?? reader.position

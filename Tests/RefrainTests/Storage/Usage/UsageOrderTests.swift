@@ -64,6 +64,39 @@ struct UsageOrderTests {
     #expect(directory.allocated <= limit)
   }
 
+  @Test func `A scan that passes over a part leaves the count as it is`() async throws {
+    try await directory.fill(["a"])
+    let shard = try directory.stored().directory.shardPath
+    let disk = WatchedDisk()
+    let budget = DiskBudget(
+      directory: directory.path, limit: nil, disk: disk, clock: { Moment.now })
+    let used = budget.usage.update(\.used)
+    #expect(budget.reserve(1000))
+    disk.fail { operation, path in
+      guard operation == .list, path == shard else { return nil }
+      // Meanwhile, the grant is given back.
+      budget.conclude("b", reserved: 1000, since: nil)
+      return EACCES
+    }
+    await budget.startScan().value
+    #expect(budget.index.withLock { $0.scanFailure?.code } == EACCES)
+    #expect(budget.usage.update(\.used) == used)
+  }
+
+  @Test func `Known entries do not keep the others from being looked for`() async throws {
+    try await directory.fill(["a"])
+    let budget = DiskBudget(
+      directory: directory.path, limit: 1 << 30, disk: SystemDisk(), clock: { Moment.now })
+    budget.index.withLock { index in
+      for number in 0..<200 {
+        index.note(.init(name: "\(number)", lastAccess: 0, allocatedBytes: 0))
+      }
+    }
+    #expect(await budget.waitForCandidates())
+    #expect(budget.index.withLock { $0.scan != nil || $0.lastScan != nil })
+    await budget.close()
+  }
+
   @Test func `A journal of small pieces stays small, and its spans are correct`() async throws {
     let most = Mutex(Int64(0))
     let stored = try directory.stored()

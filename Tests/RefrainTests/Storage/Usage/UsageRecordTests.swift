@@ -123,6 +123,18 @@ struct UsageRecordTests {
     #expect(record.writers.count == 1)
   }
 
+  @Test func `Dead writers leave their places to others`() {
+    var record = UsageRecord(boot: 1)
+    for id in 1...UInt64(UsageRecord.mostWriters) {
+      record.note(.init(id: id, process: Int64(Int32.max), outstanding: 1))
+    }
+    let own = Int64(ProcessInfo.processInfo.processIdentifier)
+    let writer = UsageRecord.Writer(
+      id: UsageRecord.Writer.makeID(), process: own, outstanding: 1)
+    record.note(writer)
+    #expect(record.writers == [writer])
+  }
+
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
     let mebibyte: Int64 = 1 << 20
     var record = UsageRecord(boot: 1, used: 900 * mebibyte, measurements: 0)
