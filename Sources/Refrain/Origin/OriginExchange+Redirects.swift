@@ -10,12 +10,14 @@ extension OriginExchange {
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
       let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
       // An error is that of a URL which need not be the resource's any more.
-      if let response = try? await follow(shortcut, for: resource), response.isUseful {
-        return response
+      if let response = try? await follow(shortcut, for: resource) {
+        if response.isUseful { return response }
+        await drain(response)
       }
-      requests.forgetChain()
       try Task.checkCancellation()
     }
+    // The resource may be redirected elsewhere by now, or no more.
+    requests.forgetChain()
     return try await follow(RequestChain(request: request), for: resource)
   }
 

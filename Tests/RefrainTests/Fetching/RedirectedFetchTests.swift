@@ -174,6 +174,33 @@ import Testing
     }
   }
 
+  @Test(arguments: [nil, "\"two\""])
+  func `The end of a chain is forgotten once its start is the resource itself`(
+    _ etag: String?
+  ) async throws {
+    try await withCache { test in
+      func version(_ seed: UInt64, _ etag: String?) -> OriginResource {
+        OriginResource(
+          .synthetic(seed: seed, length: 2_000_003), etag: etag,
+          headers: [Field("Cache-Control", "no-cache")])
+      }
+      test.origin.serve(version(7, etag.map { _ in "\"one\"" }), at: "/one")
+      test.origin.serve(version(8, etag), at: "/latest")
+      test.origin.script("/latest", .on(.where { $0.number == 1 }, .redirect(302, to: "/one")))
+      let holder = try await test.reader("/latest")
+      defer { holder.cancel() }
+      _ = try await holder.contentInformation()
+      _ = try await test.settledLog("/one")
+      holder.generation.withState { $0.representation.lastContact = nil }
+      let reader = try await test.reader("/latest")
+      defer { reader.cancel() }
+      for part in [0..<10, 1_900_000..<1_900_010] as [ByteRange] {
+        try await #expect(
+          Array(reader.bytes(in: part)) == SyntheticBytes(seed: 8).bytes(in: part))
+      }
+    }
+  }
+
   @Test func `A shortcut to a URL that the filter refuses is not used`() async throws {
     try await withCache { test in
       serveChain(test, .synthetic(seed: 7, length: 2_000_003))
