@@ -54,6 +54,30 @@ import Testing
     }
   }
 
+  /// As an application that sends the redirect and goes on working has it.
+  @Test func `A redirect is followed although its body does not end`() async throws {
+    let (endless, _) = AsyncThrowingStream<Data, any Error>.makeStream()
+    let transport = ScriptedTransport { request in
+      if request.url.path == "/a" {
+        return OriginResponse(status: 302, headers: ["Location": "/b"], body: endless)
+      }
+      return OriginResponse(
+        status: 200, headers: ["Content-Length": "2"],
+        body: AsyncThrowingStream<Data, any Error> {
+          $0.yield(Data("ab".utf8))
+          $0.finish()
+        })
+    }
+    try await withTransport(transport) { cache in
+      var terms = ReadTerms()
+      terms.passesOnErrors = true
+      let resource = Resource(url: try #require(URL(string: "http://h/a")))
+      let reader = try await cache.open(resource, on: terms)
+      defer { reader.cancel() }
+      #expect(try await reader.contentInformation().length == 2)
+    }
+  }
+
   @Test func `A redirect loop ends after ten redirects`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
