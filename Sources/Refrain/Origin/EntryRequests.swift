@@ -202,10 +202,13 @@ struct GroupRenewal: Sendable {
     )
     let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
     (before.query, after.query) = (nil, nil)
-    // Nothing but parameters may differ.
-    if before.textWithoutFragment == after.textWithoutFragment, asked.count == renewed.count {
-      parameters = Dictionary(zip(asked, renewed)) { first, _ in first }
-        .filter { $0.key != $0.value }
+    func label(_ parameter: String) -> Substring { parameter.prefix { $0 != "=" } }
+    let values = Dictionary(zip(asked, renewed)) { first, _ in first }
+    // Nothing but values may differ, and equal parameters must have stayed equal.
+    if before.textWithoutFragment == after.textWithoutFragment,
+      asked.map(label) == renewed.map(label), asked.compactMap({ values[$0] }) == renewed
+    {
+      parameters = values.filter { $0.key != $0.value }
     }
     if headers.isEmpty, parameters.isEmpty { return nil }
   }

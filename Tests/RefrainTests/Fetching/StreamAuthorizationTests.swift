@@ -281,6 +281,9 @@ import Testing
   @Test(arguments: [
     ("https://h/a?t=1", "https://g/a?t=2"), ("https://h/a?t=1", "https://h/b?t=2"),
     ("https://h/a?t=1", "https://h/a?t=1&u=2"), ("https://h/a?t=1", "https://h/a?t=1"),
+    ("https://h/a", "https://h/a?t=1"), ("https://h/a?t=1", "https://h/a?u=1"),
+    // Which value is whose is unknown.
+    ("https://h/a?t=1&t=1", "https://h/a?t=2&t=3"), ("https://h/a?t=1&t=1", "https://h/a?t=1&t=2"),
   ])
   func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
     #expect(try renewal(from: resource(old), to: resource(new)) == nil)
