@@ -339,6 +339,31 @@ import Testing
     #expect(entry.resource.url.query() == "t=2" && entry.resource.policy.keep == .seconds(60))
   }
 
+  /// A new path is not shared by the group: each entry takes it from the answer.
+  @Test func `The hook's answer is used by another entry with the same request`() async throws {
+    let (asked, begins) = AsyncStream.makeStream(of: Void.self)
+    let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
+    let refused = try member(resource("https://h/a").url)
+    let renewed = try resource("https://h/b")
+    let origin = origin { _, _ in
+      begins.yield()
+      for await _ in answered { break }
+      return renewed
+    }
+    let entries = ["one", "two"].map {
+      EntryRequests(refused, key: CacheKey(rawValue: $0), to: origin, events: EventStreams())
+    }
+    let one = Task { try await entries[0].authorize(insteadOf: refused, status: 403) }
+    for await _ in asked { break }
+    let other = Task { try await entries[1].authorize(insteadOf: refused, status: 403) }
+    // Usually the second waits for the first by then.
+    for _ in 0..<200 { await Task.yield() }
+    goesOn.finish()
+    let outcomes = try await [one.value, other.value]
+    #expect(outcomes == [true, true])
+    #expect(entries.map(\.resource.url) == [renewed.url, renewed.url])
+  }
+
   @Test func `Only the newest renewals are kept`() async throws {
     let origin = origin { _, _ in Resource(url: try #require(URL(string: "https://h/a?t=new"))) }
     for number in 0..<(2 * GroupRenewal.most) {
