@@ -153,8 +153,9 @@ extension EntryRequests {
     do {
       return try await hook(refused, status).map { refused.replaced(by: $0) }
     } catch {
-      // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
-      if error is CancellationError || Task.isCancelled { throw CancellationError() }
+      // A cancelled hook fails with an error of its own, such as `URLError.cancelled`. One that
+      // nobody has cancelled may throw `CancellationError`, too: requests wait for its error.
+      if Task.isCancelled { throw CancellationError() }
       if var error = error as? MediaCacheError {
         // Another cache may have thrown it, which would have tried again.
         error.retry = nil
