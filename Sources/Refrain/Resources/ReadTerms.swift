@@ -107,7 +107,8 @@ package struct RequestDirectives: Sendable {
     (noCache, noStore) = (control.noCache, control.noStore)
     onlyIfCached = control.has("only-if-cached")
     (maxAge, minFresh) = (control.number("max-age"), control.number("min-fresh"))
-    maxStale = control.arguments["max-stale"] == "" ? .max : control.number("max-stale")
+    let isUnlimited = control.arguments["max-stale"] == .some(nil)
+    maxStale = isUnlimited ? .max : control.number("max-stale")
   }
 
   var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
