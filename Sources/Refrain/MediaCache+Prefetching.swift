@@ -7,9 +7,9 @@ extension MediaCache {
     _ resource: Resource, on terms: ReadTerms, _ range: ByteRange?,
     _ progress: (@Sendable (PrefetchProgress) -> Void)?
   ) async throws -> ContentInformation {
-    let wasMeasured = budget.index.withLock { $0.lastScan != nil }
     var (attemptsLeft, received) = (3, Int64(0))
     while true {
+      let wasMeasured = budget.index.withLock { $0.lastScan != nil }
       let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
       let prefetch = Prefetch(
         reader: reader, range: range ?? 0..<Int64.max, receivedBefore: received, report: progress)
@@ -19,7 +19,9 @@ extension MediaCache {
         } onCancel: {
           reader.cancel()
         }
-      } catch let error as MediaCacheError where attemptsLeft > 0 && mayPass(error, wasMeasured) {
+      } catch let error as MediaCacheError
+        where attemptsLeft > 0 && mayPass(error, of: prefetch, wasMeasured)
+      {
         attemptsLeft -= 1
         received += reader.statistics.bytesFromOrigin
         let scan = error.hasNoRoom ? budget.index.withLock { $0.scan } : nil
@@ -32,10 +34,13 @@ extension MediaCache {
   }
 
   /// Whether a prefetch may succeed if the resource is opened again.
-  private func mayPass(_ error: MediaCacheError, _ wasMeasured: Bool) -> Bool {
+  private func mayPass(
+    _ error: MediaCacheError, of prefetch: Prefetch, _ wasMeasured: Bool
+  ) -> Bool {
     if error.hasNoRoom {
       // Little is stored until the directory is measured, for example after a reboot.
-      return budget.index.withLock { $0.scan != nil || $0.lastScan != nil && !wasMeasured }
+      return prefetch.fits
+        && budget.index.withLock { $0.scan != nil || $0.lastScan != nil && !wasMeasured }
     }
     // A removal, or another process, has the entry, perhaps for a moment; or nothing shows whether
     // what another process has stored is the version that this one received. Opened again, the
@@ -59,18 +64,34 @@ private struct Prefetch: Sendable {
     reader.setEnd(range.upperBound, readsOn: true)
     // The first request begins there.
     reader.withState { state, id in state.readers[id]?.position = start }
+    // Before the origin is asked for bytes that cannot be stored.
+    if !holdsAll(reader.knownInformation?.length), await isTaken() { throw MediaCacheError.inUse }
     var information = try await reader.contentInformation()
     if !holdsAll(information.length) {
-      // Before anything is evicted for a range that could never be stored.
-      let wanted = information.length.flatMap { self.wanted($0) }.map { Int64($0.count) }
-      let (budget, name) = (reader.entry.storage.budget, reader.entry.name)
-      guard budget.canHold(wanted, for: name) else { throw MediaCacheError.noRoom }
+      // Before anything is evicted.
+      guard fits else { throw MediaCacheError.noRoom }
       try await bring()
       information = try await reader.contentInformation()
       guard holdsAll(information.length) else { throw GenerationState.changed }
     }
     report?(progress)
     return information
+  }
+
+  private func isTaken() async -> Bool {
+    let (entry, generation) = (reader.entry, reader.generation)
+    // Not cancelled with the caller: what is prepared then serves other readers, too.
+    return await Task(executorPreference: IOThreads.background) {
+      guard entry.beginTask() else { return false }
+      defer { entry.endTask() }
+      return await entry.storage.isTaken(for: generation)
+    }.value
+  }
+
+  /// Whether the range, as far as its length is known, could be stored at all.
+  var fits: Bool {
+    let wanted = reader.knownInformation?.length.flatMap { self.wanted($0)?.count }.map(Int64.init)
+    return reader.entry.storage.budget.canHold(wanted, for: reader.entry.name)
   }
 
   private func holdsAll(_ length: Int64?) -> Bool {

@@ -256,8 +256,8 @@ package struct CacheDirective: Sendable, Hashable {
 
 /// Cache-Control, of a response (RFC 9111 §5.2.2) or of a request (`RequestDirectives`).
 package struct CacheControl: Sendable, Hashable {
-  /// By name; empty if a directive has none.
-  private(set) var arguments: [String: String]
+  /// By name; nil if a directive has none.
+  private(set) var arguments: [String: String?]
   /// Whether these are the directives for shared caches, which override Expires, too.
   var isTargeted = false
 
@@ -265,7 +265,7 @@ package struct CacheControl: Sendable, Hashable {
   package static let longest: Int64 = 1 << 31
 
   init(_ value: String?) {
-    let directives = CacheDirective.all(in: value ?? "").lazy.map { ($0.name, $0.argument ?? "") }
+    let directives = CacheDirective.all(in: value ?? "").lazy.map { ($0.name, $0.argument) }
     arguments = Dictionary(directives) { first, _ in first }
   }
 
@@ -322,6 +322,6 @@ package struct CacheControl: Sendable, Hashable {
   private func seconds(_ name: String) -> Int64? { has(name) ? number(name) ?? 0 : nil }
 
   func number(_ name: String) -> Int64? {
-    arguments[name].flatMap { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) }
+    arguments[name]?.flatMap { Int64(saturatingDigits: $0.trimmingOWS, at: Self.longest) }
   }
 }

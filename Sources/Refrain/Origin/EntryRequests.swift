@@ -109,7 +109,7 @@ extension Resource {
 /// of a resource, and once for all requests of a group, which its answer renews. In a cache for
 /// several people, where requests of one group have different rights, nothing is shared.
 extension EntryRequests {
-  typealias HookResult = (refused: Resource, isRenewed: Bool)
+  typealias HookResult = (refused: Resource, renewed: Resource?)
 
   /// Renews a refused request of `authorized`: by what the hook has already changed, or else by
   /// asking it. One call runs at a time for a group, or for a resource of none.
@@ -123,7 +123,7 @@ extension EntryRequests {
         // The call before this one may have ended in the meantime.
         guard self.authorized().isAsked(as: refused) else { return nil }
         guard let renewed = try await Self.ask(hook, refused, status) else {
-          return (refused, false)
+          return (refused, nil)
         }
         // Whoever was refused may have left, and the hook may have been called again.
         try Task.checkCancellation()
@@ -135,10 +135,14 @@ extension EntryRequests {
             $0.renewals = ($0.renewals + [renewal]).suffix(GroupRenewal.most)
           }
         }
-        return (refused, true)
+        return (refused, renewed)
       }
       // An answer for another request may have renewed this one too, or it needs one of its own.
-      if let answer, answer.refused.isAsked(as: refused) { return answer.isRenewed }
+      guard let answer, answer.refused.isAsked(as: refused) else { continue }
+      guard let renewed = answer.renewed else { return false }
+      // The call may have been made for another entry with the same request.
+      adopt(renewed, insteadOf: refused)
+      return true
     }
     return true
   }
@@ -149,8 +153,9 @@ extension EntryRequests {
     do {
       return try await hook(refused, status).map { refused.replaced(by: $0) }
     } catch {
-      // A cancelled hook fails with an error of its own, such as `URLError.cancelled`.
-      if error is CancellationError || Task.isCancelled { throw CancellationError() }
+      // A cancelled hook fails with an error of its own, such as `URLError.cancelled`. One that
+      // nobody has cancelled may throw `CancellationError`, too: requests wait for its error.
+      if Task.isCancelled { throw CancellationError() }
       if var error = error as? MediaCacheError {
         // Another cache may have thrown it, which would have tried again.
         error.retry = nil
@@ -202,10 +207,13 @@ struct GroupRenewal: Sendable {
     )
     let (asked, renewed) = (Self.parameters(before), Self.parameters(after))
     (before.query, after.query) = (nil, nil)
-    // Nothing but parameters may differ.
-    if before.textWithoutFragment == after.textWithoutFragment, asked.count == renewed.count {
-      parameters = Dictionary(zip(asked, renewed)) { first, _ in first }
-        .filter { $0.key != $0.value }
+    func label(_ parameter: String) -> Substring { parameter.prefix { $0 != "=" } }
+    let values = Dictionary(zip(asked, renewed)) { first, _ in first }
+    // Nothing but values may differ, and equal parameters must have stayed equal.
+    if before.textWithoutFragment == after.textWithoutFragment,
+      asked.map(label) == renewed.map(label), asked.compactMap({ values[$0] }) == renewed
+    {
+      parameters = values.filter { $0.key != $0.value }
     }
     if headers.isEmpty, parameters.isEmpty { return nil }
   }

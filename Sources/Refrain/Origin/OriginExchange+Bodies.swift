@@ -108,6 +108,9 @@ extension OriginExchange.Response {
     WholeResponse.statuses.contains(status) || [206, 304, 416].contains(status)
   }
 
+  /// Whether reading all of the body holds up no further request.
+  var isShort: Bool { headers.bodyLength.map { $0 <= 16 << 10 } ?? false }
+
   var decoder: DocumentDecoder? {
     guard let coding = headers["Content-Encoding"],
       request.isForDocument(mimeType: MediaType.essence(headers["Content-Type"]))

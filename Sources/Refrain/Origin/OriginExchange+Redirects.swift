@@ -10,12 +10,14 @@ extension OriginExchange {
     if wanted.usesShortcut, let earlier = requests.chain(for: resource) {
       let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
       // An error is that of a URL which need not be the resource's any more.
-      if let response = try? await follow(shortcut, for: resource), response.isUseful {
-        return response
+      if let response = try? await follow(shortcut, for: resource) {
+        if response.isUseful { return response }
+        await drain(response)
       }
-      requests.forgetChain()
       try Task.checkCancellation()
     }
+    // The resource may be redirected elsewhere by now, or no more.
+    requests.forgetChain()
     return try await follow(RequestChain(request: request), for: resource)
   }
 
@@ -25,18 +27,18 @@ extension OriginExchange {
     while true {
       var response = try await send(chain, for: resource)
       if RequestChain.isRedirect(response.status) {
-        let passesOn = passesOnErrors()
-        if passesOn, chain.redirections.isEmpty {
-          redirect = await kept(response)
-        } else {
-          await drain(response)
-        }
+        let (passesOn, isFirst) = (passesOnErrors(), chain.redirections.isEmpty)
         do throws(MediaCacheError) {
           try goOn(&chain, after: response, for: resource, passesOn)
         } catch {
           var error = error
-          error.response = redirect
+          error.response = isFirst && passesOn ? await kept(response) : redirect
           throw error
+        }
+        if isFirst, passesOn, response.isShort {
+          redirect = await kept(response)
+        } else {
+          await drain(response)
         }
       } else if !chain.leaveOut(after: response, optionalRange: wanted.optionalRange) {
         if !chain.redirections.isEmpty, response.isUseful { requests.note(chain, for: resource) }
@@ -113,7 +115,7 @@ extension OriginExchange {
 
   /// Reads a short body to its end, so that the connection can be reused. An error ends no more.
   private func drain(_ response: Response) async {
-    guard response.headers.bodyLength.map({ $0 <= 16 << 10 }) == true else { return }
+    guard response.isShort else { return }
     expectShortBody()
     defer { deadline.rest() }
     do { for try await _ in response.body {} } catch {}

@@ -16,8 +16,7 @@ package struct ReadTerms: Sendable {
   /// while the origin is unavailable (§4).
   package var followsStaleDirectives = false
   /// Whether the reader passes on the origin's error response, which then comes with the error
-  /// (`MediaCacheError.response`). Until the resource is known, such an error is reported at once if
-  /// every reader wants that; one that may pass, after a second one, requested at once.
+  /// (`MediaCacheError.response`). When it is reported does not depend on this (`RetryPolicy`).
   package var passesOnErrors = false
   /// Receives interim responses (`OriginRequest.onInterim`) while the reader has received nothing.
   package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
@@ -107,7 +106,8 @@ package struct RequestDirectives: Sendable {
     (noCache, noStore) = (control.noCache, control.noStore)
     onlyIfCached = control.has("only-if-cached")
     (maxAge, minFresh) = (control.number("max-age"), control.number("min-fresh"))
-    maxStale = control.arguments["max-stale"] == "" ? .max : control.number("max-stale")
+    let isUnlimited = control.arguments["max-stale"] == .some(nil)
+    maxStale = isUnlimited ? .max : control.number("max-stale")
   }
 
   var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }

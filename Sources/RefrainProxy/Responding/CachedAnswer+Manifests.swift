@@ -39,8 +39,8 @@ extension CachedAnswer {
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// The origin is asked once in ten seconds at most, and not by a shared cache, whose clients would
-  /// cost it that for each manifest, however fresh.
+  /// An origin that confirms it is asked once in ten seconds at most. A shared cache does not ask:
+  /// its clients would cost the origin that for each manifest, however fresh.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     let (cache, freshness) = (service.cache, selected.known.freshness)
     guard selected.isManifest == true, selected.source == .hit,

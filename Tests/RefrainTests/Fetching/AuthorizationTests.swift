@@ -87,12 +87,15 @@ import Testing
     }
   }
 
-  @Test func `The error of a failed authorization contains its cause`() async throws {
-    struct NoPassword: Error {}
-    try await withCache({ $0.authorize = { _, _ in throw NoPassword() } }) { test in
+  private struct NoPassword: Error {}
+
+  /// A task that the hook has cancelled is none of those that wait for its answer.
+  @Test(arguments: [NoPassword(), CancellationError()] as [any Error])
+  func `The error of a failed authorization contains its cause`(_ cause: any Error) async throws {
+    try await withCache({ $0.authorize = { _, _ in throw cause } }) { test in
       test.origin.script("/a", .on(.all, .unauthorized))
       let error = await expectError(.status, status: 401) { try await test.read("/a", 0..<10) }
-      #expect(error?.reason.contains("NoPassword") == true)
+      #expect(error?.reason.contains("\(cause)") == true)
     }
   }
 

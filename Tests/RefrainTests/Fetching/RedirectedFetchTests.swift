@@ -54,6 +54,30 @@ import Testing
     }
   }
 
+  /// As an application that sends the redirect and goes on working has it.
+  @Test func `A redirect is followed although its body does not end`() async throws {
+    let (endless, _) = AsyncThrowingStream<Data, any Error>.makeStream()
+    let transport = ScriptedTransport { request in
+      if request.url.path == "/a" {
+        return OriginResponse(status: 302, headers: ["Location": "/b"], body: endless)
+      }
+      return OriginResponse(
+        status: 200, headers: ["Content-Length": "2"],
+        body: AsyncThrowingStream<Data, any Error> {
+          $0.yield(Data("ab".utf8))
+          $0.finish()
+        })
+    }
+    try await withTransport(transport) { cache in
+      var terms = ReadTerms()
+      terms.passesOnErrors = true
+      let resource = Resource(url: try #require(URL(string: "http://h/a")))
+      let reader = try await cache.open(resource, on: terms)
+      defer { reader.cancel() }
+      #expect(try await reader.contentInformation().length == 2)
+    }
+  }
+
   @Test func `A redirect loop ends after ten redirects`() async throws {
     try await withCache { test in
       test.origin.script("/a", .on(.all, .redirect(302, to: "/b")))
@@ -171,6 +195,33 @@ import Testing
       let before = test.origin.log("/0").requests.count
       _ = try await test.read("/0", 0..<10)
       #expect(test.origin.log("/0").requests.count > before)
+    }
+  }
+
+  @Test(arguments: [nil, "\"two\""])
+  func `The end of a chain is forgotten once its start is the resource itself`(
+    _ etag: String?
+  ) async throws {
+    try await withCache { test in
+      func version(_ seed: UInt64, _ etag: String?) -> OriginResource {
+        OriginResource(
+          .synthetic(seed: seed, length: 2_000_003), etag: etag,
+          headers: [Field("Cache-Control", "no-cache")])
+      }
+      test.origin.serve(version(7, etag.map { _ in "\"one\"" }), at: "/one")
+      test.origin.serve(version(8, etag), at: "/latest")
+      test.origin.script("/latest", .on(.where { $0.number == 1 }, .redirect(302, to: "/one")))
+      let holder = try await test.reader("/latest")
+      defer { holder.cancel() }
+      _ = try await holder.contentInformation()
+      _ = try await test.settledLog("/one")
+      holder.generation.withState { $0.representation.lastContact = nil }
+      let reader = try await test.reader("/latest")
+      defer { reader.cancel() }
+      for part in [0..<10, 1_900_000..<1_900_010] as [ByteRange] {
+        try await #expect(
+          Array(reader.bytes(in: part)) == SyntheticBytes(seed: 8).bytes(in: part))
+      }
     }
   }
 

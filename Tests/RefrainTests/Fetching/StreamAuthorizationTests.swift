@@ -281,6 +281,9 @@ import Testing
   @Test(arguments: [
     ("https://h/a?t=1", "https://g/a?t=2"), ("https://h/a?t=1", "https://h/b?t=2"),
     ("https://h/a?t=1", "https://h/a?t=1&u=2"), ("https://h/a?t=1", "https://h/a?t=1"),
+    ("https://h/a", "https://h/a?t=1"), ("https://h/a?t=1", "https://h/a?u=1"),
+    // Which value is whose is unknown.
+    ("https://h/a?t=1&t=1", "https://h/a?t=2&t=3"), ("https://h/a?t=1&t=1", "https://h/a?t=1&t=2"),
   ])
   func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
     #expect(try renewal(from: resource(old), to: resource(new)) == nil)
@@ -334,6 +337,31 @@ import Testing
     goesOn.yield()
     #expect(try await refused.value)
     #expect(entry.resource.url.query() == "t=2" && entry.resource.policy.keep == .seconds(60))
+  }
+
+  /// A new path is not shared by the group: each entry takes it from the answer.
+  @Test func `The hook's answer is used by another entry with the same request`() async throws {
+    let (asked, begins) = AsyncStream.makeStream(of: Void.self)
+    let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
+    let refused = try member(resource("https://h/a").url)
+    let renewed = try resource("https://h/b")
+    let origin = origin { _, _ in
+      begins.yield()
+      for await _ in answered { break }
+      return renewed
+    }
+    let entries = ["one", "two"].map {
+      EntryRequests(refused, key: CacheKey(rawValue: $0), to: origin, events: EventStreams())
+    }
+    let one = Task { try await entries[0].authorize(insteadOf: refused, status: 403) }
+    for await _ in asked { break }
+    let other = Task { try await entries[1].authorize(insteadOf: refused, status: 403) }
+    // Usually the second waits for the first by then.
+    for _ in 0..<200 { await Task.yield() }
+    goesOn.finish()
+    let outcomes = try await [one.value, other.value]
+    #expect(outcomes == [true, true])
+    #expect(entries.map(\.resource.url) == [renewed.url, renewed.url])
   }
 
   @Test func `Only the newest renewals are kept`() async throws {

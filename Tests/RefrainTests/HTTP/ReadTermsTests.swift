@@ -22,7 +22,8 @@ import Testing
     ("min-fresh=20", 40, false, true), ("min-fresh=20, min-fresh=9", 41, false, false),
     ("max-stale=10", 70, false, true), ("max-stale=10", 71, false, false),
     ("max-stale=10, max-stale", 71, false, false), ("max-stale", 1e9, false, true),
-    ("max-stale=x", 61, false, false),
+    ("max-stale=x", 61, false, false), ("max-stale=", 61, false, false),
+    ("max-stale=\"\"", 61, false, false),
     ("max-stale", 61, true, false), ("max-stale, max-age=65", 64, false, true),
     ("max-stale, max-age=65", 66, false, false),
   ]

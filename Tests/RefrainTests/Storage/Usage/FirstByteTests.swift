@@ -89,22 +89,31 @@ struct FirstByteTests {
     try await fill(5)
     try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
     let disk = ListingDisk(isClosed: true)
-    let cache = try directory.cache(limit: 2 << 20, disk: disk)
+    let transport = directory.transport()
+    let cache = try directory.cache(limit: 2 << 20, disk: disk, transport: transport)
     // Otherwise the eviction waits for one.
     cache.budget.index.withLock {
       $0.note(.init(name: "known", lastAccess: 0, allocatedBytes: 4096))
     }
-    let url = try directory.url("new")
-    async let information = cache.prefetch(url)
+    async let information = cache.prefetch(directory.url("new"))
     try await eventually("an attempt has found no room") {
-      cache.origin.counters.originRequests.load(ordering: .relaxed) > 0
-        && cache.table.openEntry(for: CacheKey(url: url)) == nil
+      transport.total > 0 && cache.table.isEmpty
     }
     disk.open()
     let length = try await information.length
     #expect(length == directory.length)
     await cache.close()
     #expect(try directory.isWhole("new"))
+  }
+
+  @Test func `A prefetch larger than the limit waits for no scan`() async throws {
+    try await fill(1)
+    let disk = ListingDisk(isClosed: true)
+    let cache = try directory.cache(limit: directory.length, disk: disk)
+    cache.budget.startScan()
+    await expectError(.storage) { try await cache.prefetch(directory.url("new")) }
+    disk.open()
+    await cache.close()
   }
 
   @Test func `A prefetch for which no scan finds room reports that`() async throws {
