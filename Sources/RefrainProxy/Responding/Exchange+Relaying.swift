@@ -145,7 +145,10 @@ extension Exchange {
       // The whole manifest, whatever range was requested.
       fields["Content-Range"] = nil
       let stream = service.stream(of: url, recorded: nil)
-      if try await send(manifest: Array(beginning), at: url, in: stream, { fields }) { return }
+      let isSent = try await send(
+        manifest: Array(beginning), at: url, in: stream, isForAll: service.shared == nil
+      ) { fields }
+      if isSent { return }
       return try await send(200, fields, beginning, length: Int64(beginning.count))
     }
     try await send(response.status, fields, beginning, length: length, next)
