@@ -130,7 +130,7 @@ extension Exchange {
     var isManifest = mayBeManifest(response)
     if isHEAD, isManifest == true {
       // Only the body would show the length of the edited one.
-      (fields["ETag"], length) = (nil, nil)
+      (fields["ETag"], fields["Last-Modified"], length) = (nil, nil, nil)
     }
     // The client may leave while it is received.
     if isManifest != false { delivery.note { $0.served.status = response.status } }
