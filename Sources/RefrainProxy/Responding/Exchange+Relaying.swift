@@ -103,11 +103,13 @@ extension Exchange {
       let session = session ?? (headers.setsCookie ? self.session() : nil)
       return service.routes.rewritten(location: $0, of: url, session: session?.id)
     }
-    // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
-    // transport answers the origin with Digest for a client's Basic credentials.
-    if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
-      fields["WWW-Authenticate"] = "Basic realm=\"\(url.host() ?? "")\""
-    }
+    #if os(Linux)
+      // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's.
+      // libcurl answers the origin with Digest for a client's Basic credentials; URLSession does not.
+      if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
+        fields["WWW-Authenticate"] = "Basic realm=\"\(url.host() ?? "")\""
+      }
+    #endif
     fields = service.fields.completed(fields)
     service.fields.add(status, to: &fields)
     return fields
