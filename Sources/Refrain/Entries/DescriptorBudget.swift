@@ -69,11 +69,12 @@ final class EntryPlaces: Sendable {
   private let taken = Atomic(0)
   /// Called each time, because the limit can be changed from outside (prlimit(1)).
   private let most: @Sendable () -> Int
+  /// Longer than `MediaCache.keepForOthers` holds a place.
   let patience: Duration
 
   init(
     most: @escaping @Sendable () -> Int = { DescriptorBudget.forEntries },
-    patience: Duration = .seconds(5)
+    patience: Duration = .seconds(GenerationState.joinSeconds + 1)
   ) {
     (self.most, self.patience) = (most, patience)
   }

@@ -270,16 +270,18 @@ package struct CacheControl: Sendable, Hashable {
   }
 
   /// - Parameter isShared: whether the directives for shared caches, if there are any, override those
-  ///   for all caches (RFC 9213 §2.2). They are read as leniently as Cache-Control.
+  ///   for all caches (RFC 9213 §2.2).
   init(_ headers: HeaderFields, isShared: Bool) {
     self.init(headers["Cache-Control"])
     guard isShared, let field = headers["CDN-Cache-Control"] else { return }
     var targeted = CacheControl(field)
-    // A field that is no valid dictionary must be ignored (§2.1).
-    guard !targeted.arguments.isEmpty, CacheDirective.all(in: field).allSatisfy(\.isStructured)
-    else { return }
+    guard !targeted.arguments.isEmpty else { return }
     // There a directive may be false.
     targeted.arguments = targeted.arguments.filter { $0.value != "?0" }
+    // A field that is no valid dictionary must be ignored (§2.1). A restriction in it is followed all
+    // the same: otherwise a slip would have the responses for one person given to everybody.
+    guard targeted.isRestricted || CacheDirective.all(in: field).allSatisfy(\.isStructured)
+    else { return }
     targeted.isTargeted = true
     // One that states neither a lifetime nor a restriction does not lift those of Cache-Control.
     if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }

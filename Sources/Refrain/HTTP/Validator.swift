@@ -154,9 +154,13 @@ extension Validator {
   }
 
   private func comparison(with other: Validator) -> Match {
-    let isDated = lastModified != nil && other.lastModified != nil
-    let modified: Match =
-      !isDated ? .unknown : lastModified == other.lastModified ? .same : .different
+    var modified = Match.unknown
+    if let mine = lastModified, let theirs = other.lastModified {
+      // One date may be written in two of HTTP's forms.
+      let date = mine == theirs ? nil : HTTPDate.parse(mine)
+      let isSame = mine == theirs || date != nil && date == HTTPDate.parse(theirs)
+      modified = isSame ? .same : .different
+    }
     guard let mine = etag.map(EntityTag.init), let theirs = other.etag.map(EntityTag.init) else {
       let isLate = isLateLastModified == true || other.isLateLastModified == true
       return modified == .same && (etag != other.etag || isLate) ? .weaklySame : modified

@@ -17,9 +17,8 @@ struct RemoveCommand: AsyncParsableCommand {
 
       With --node the caches of running proxies are purged instead, through their --admin \
       listeners: the responses to exactly these URLs of the origin, or with --prefix all whose \
-      URLs begin so. A URL with a name of the proxy (--name of 'serve') stands for that of the origin, and \
-      so does a path alone. Responses that are arriving at that moment are not used for later \
-      requests.
+      URLs begin so. A path alone stands for a URL of the origin. Responses that are arriving at \
+      that moment are not used for later requests.
 
       Examples:
         refrain rm https://example.org/song.flac

@@ -63,7 +63,8 @@ package final class Listener: Sendable {
     try await waitUntilListening()
   }
 
-  /// The failures in a row to bind a lost socket again, after which it is given up.
+  /// The failures in a row to bind a lost socket again, after which it is given up: never that of an
+  /// operator, whose end would stop the service, for which others listen too.
   private static let mostFailures = 40
 
   private func listenUntilStopped() async throws {
@@ -82,7 +83,7 @@ package final class Listener: Sendable {
         try await channel.closeFuture.get()
       } catch {
         // At first the user has to fix the error; later the system may need a moment.
-        guard hasListened, failures < Self.mostFailures else { throw error }
+        guard hasListened, setup.front == nil || failures < Self.mostFailures else { throw error }
         // Once for each time that the socket is lost.
         if failures == 0 { setup.service.cache.report(warning: "\(error)") }
         failures += 1

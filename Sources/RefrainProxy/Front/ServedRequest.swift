@@ -16,7 +16,8 @@ public struct ServedRequest: Sendable, Hashable, Codable {
     case miss
     /// From the origin, relayed unchanged and not stored.
     case relayed
-    /// From the cache although stale: the origin could not be reached, or asked for a pause.
+    /// From the cache although stale: the origin could not be reached, or responded with an error
+    /// that may pass.
     case stale
     /// The proxy's own response: a refusal, an error.
     case proxy

@@ -5,7 +5,7 @@ internal import Refrain
 
 /// Parses requests of HTTP/1.1 and HTTP/1.0 from a connection's bytes (RFC 9112), strictly: bytes
 /// that another program might read differently are refused, not repaired. Examines each byte of a
-/// head twice, however the bytes arrive, and allocates nothing.
+/// head twice, however the bytes arrive.
 struct RequestParser: Sendable {
   struct Limits: Sendable {
     /// A longer head is refused (431).

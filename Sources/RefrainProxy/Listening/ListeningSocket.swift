@@ -140,7 +140,8 @@ package final class ListeningPlace: Sendable {
           .addressInUse, "\(asked) is already in use.",
           remedy: "Choose another port, or use the proxy there if it is this program.")
       }
-      let cause = code.map { String(cString: strerror($0)) } ?? "no such address was found"
+      let other = error is SocketAddressError.UnknownHost ? "no such address was found" : "\(error)"
+      let cause = code.map { String(cString: strerror($0)) } ?? other
       throw CacheProxyError(
         .addressUnavailable, "The proxy cannot listen on \(asked): \(cause).",
         remedy: "Use an address of this machine, as in 127.0.0.1, and a port above 1023.")

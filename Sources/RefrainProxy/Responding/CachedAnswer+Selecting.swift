@@ -130,7 +130,17 @@ extension CachedAnswer {
       // Most media needs one byte.
       let most = bytes.isEmpty ? 512 : longest
       let space = UnsafeMutableRawBufferPointer(rebasing: buffer[..<most])
-      let count = try await reader.read(into: space, at: Int64(bytes.count))
+      let offset = Int64(bytes.count)
+      var count = 0
+      // Stored bytes do not count as read: they are read again to be sent.
+      if case .file(let file, let end) = try await reader.available(at: offset, count: 0) {
+        // Only that thread writes there, and this waits for it.
+        nonisolated(unsafe) let lent = UnsafeMutableRawBufferPointer(
+          rebasing: space[..<min(most, Int(clamping: end - offset))])
+        count = await IOThreads.shared.run { file.copy(into: lent, at: offset) ?? 0 }
+      }
+      // Bytes in memory, and those that have to be fetched again.
+      if count == 0 { count = try await reader.read(into: space, at: offset) }
       bytes += buffer[..<count]
       let isWhole = count == 0 || length == Int64(bytes.count)
       if let answer = Manifest.isBeginning(bytes, isWhole: isWhole) { return answer }

@@ -103,11 +103,13 @@ extension Exchange {
       let session = session ?? (headers.setsCookie ? self.session() : nil)
       return service.routes.rewritten(location: $0, of: url, session: session?.id)
     }
-    // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's. The
-    // transport answers the origin with Digest for a client's Basic credentials.
-    if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
-      fields["WWW-Authenticate"] = "Basic realm=\"\(url.host() ?? "")\""
-    }
+    #if os(Linux)
+      // Digest covers the path (RFC 7616 §3.4.3), and a client would compute it for the proxy's.
+      // libcurl answers the origin with Digest for a client's Basic credentials; URLSession does not.
+      if service.fields.isForManyOrigins, Challenges.offerDigest(headers) {
+        fields["WWW-Authenticate"] = "Basic realm=\"\(url.host() ?? "")\""
+      }
+    #endif
     fields = service.fields.completed(fields)
     service.fields.add(status, to: &fields)
     return fields
@@ -130,7 +132,7 @@ extension Exchange {
     var isManifest = mayBeManifest(response)
     if isHEAD, isManifest == true {
       // Only the body would show the length of the edited one.
-      (fields["ETag"], length) = (nil, nil)
+      (fields["ETag"], fields["Last-Modified"], length) = (nil, nil, nil)
     }
     // The client may leave while it is received.
     if isManifest != false { delivery.note { $0.served.status = response.status } }
@@ -145,7 +147,10 @@ extension Exchange {
       // The whole manifest, whatever range was requested.
       fields["Content-Range"] = nil
       let stream = service.stream(of: url, recorded: nil)
-      if try await send(manifest: Array(beginning), at: url, in: stream, { fields }) { return }
+      let isSent = try await send(
+        manifest: Array(beginning), at: url, in: stream, isForAll: service.shared == nil
+      ) { fields }
+      if isSent { return }
       return try await send(200, fields, beginning, length: Int64(beginning.count))
     }
     try await send(response.status, fields, beginning, length: length, next)
@@ -171,7 +176,7 @@ extension Exchange {
     else { return }
     var resource = Resource(url: url)
     resource.filter = service.routes.filter(for: url)
-    service.shared?.noteChange(of: resource, at: service.cache.now.wall)
+    service.shared?.removeAll(at: service.cache.now.wall)
     // If it cannot be opened, no usable response is stored.
     try? await service.cache.invalidate(resource)
   }

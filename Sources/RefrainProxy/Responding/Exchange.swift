@@ -86,12 +86,15 @@ extension Exchange {
   ///
   /// - Parameters:
   ///   - isFiltered: whether the body is for the time being, and clients must not keep it.
+  ///   - isForAll: whether other clients receive the same one: of a live list, each version shows
+  ///     which names came back, and versions for each client would show that of all names.
   ///   - fields: returns those of the original.
   func send(
     manifest body: [UInt8], at base: URL, in stream: CacheKey, isFiltered: Bool = false,
-    _ fields: () -> HeaderFields
+    isForAll: Bool = true, _ fields: () -> HeaderFields
   ) async throws -> Bool {
-    guard let rewritten = try await rewrite(body, at: base, in: stream) else { return false }
+    guard let rewritten = try await rewrite(body, at: base, in: stream, isForAll)
+    else { return false }
     if session == nil, let new = session(defining: rewritten.variables),
       let target = service.routes.target(for: url, session: new.id)
     {
@@ -119,7 +122,7 @@ extension Exchange {
 
   /// Returns nil if the body is no manifest that can be edited.
   private func rewrite(
-    _ body: [UInt8], at base: URL, in stream: CacheKey
+    _ body: [UInt8], at base: URL, in stream: CacheKey, _ isForAll: Bool
   ) async throws(HTTPError) -> ManifestRewriting.Rewritten? {
     let (target, routes) = (delivery.request.head.target, service.routes)
     let imported = session?.importable ?? [:]
@@ -127,7 +130,10 @@ extension Exchange {
       @Sendable () throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? in
       guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
       // Which resources a live manifest names again, before the client can request them.
-      service.listings.note(body, of: url, at: base, in: stream, imported: imported, service.cache)
+      if isForAll {
+        service.listings.note(
+          body, of: url, at: base, in: stream, imported: imported, service.cache)
+      }
       var rewriting = ManifestRewriting(
         url: base, clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
         removesSteering: routes.origin == nil, keepsPaths: routes.origin == nil

@@ -35,7 +35,8 @@ struct ServingRules: Sendable {
     if method == "OPTIONS", relays { return }
     guard relayedMethods.contain(method) else {
       throw HTTPError(
-        405, "This proxy does not relay \(method). 'serve --methods \(method)' enables it.",
+        405,
+        "This proxy does not relay \(method). 'relayedMethods' enables it, as 'serve --methods' does.",
         allow: allow)
     }
     try checkSite(of: method, fields)

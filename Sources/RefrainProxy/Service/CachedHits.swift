@@ -57,7 +57,7 @@ final class CachedHit: Sendable {
   }
 
   private let urlText: String
-  fileprivate let lease: EntryLease
+  private let lease: EntryLease
   private let fields: ResponseFields
   private let isShared: Bool
   private let naming: @Sendable () -> ReadTerms.Naming?

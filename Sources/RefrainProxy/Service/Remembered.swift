@@ -70,17 +70,9 @@ final class SharedMemory: Sendable {
     }
   }
 
-  /// Forgets all responses, and notes that every resource may have changed.
+  /// Forgets all responses, and notes that every resource may have changed. After a request that may
+  /// have changed one, too: it does not know the keys with other credentials or spellings of the URL.
   func removeAll(at now: Date) { state.withLock { $0 = State(lastChange: now) } }
-
-  /// Notes that a request may have changed a resource. All responses stored under keys with
-  /// credentials learn it from here: the request does not know those keys.
-  func noteChange(of resource: Resource, at now: Date) {
-    state.withLock { state in
-      state.responses = state.responses.filter { $0.value.url != resource.url }
-      state.lastChange = now
-    }
-  }
 
   /// Responses for credentials to requests until then must be confirmed before they are used.
   var lastChange: Date { state.withLock(\.lastChange) }

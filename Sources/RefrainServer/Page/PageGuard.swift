@@ -4,8 +4,9 @@ import RefrainProxy
 
 /// Lets only the page itself, and programs that a person starts, use the page.
 ///
-/// The caller has checked the token or the listener, and that Host names this proxy: a web page
-/// whose own name was made to point here (DNS rebinding) does not come this far.
+/// The caller has checked the token or the listener, and that Host names this proxy, or the target in
+/// absolute form, which browsers send to their proxy alone: a web page whose own name was made to point
+/// here (DNS rebinding) does not come this far.
 enum PageGuard {
   /// Other sites' pages cannot send this without a preflight (Fetch §3.2.2), which is refused.
   static let changeField = "X-Refrain-Page"

@@ -35,6 +35,25 @@ import Testing
     }
   }
 
+  @Test func `Stored bytes that are examined before they are sent count once`() async throws {
+    try await withProxy { test in
+      // Neither its type nor its name says that it is no manifest.
+      let bytes = [0x47] + SyntheticBytes(seed: 1).bytes(in: 1..<1000)
+      var resource = OriginResource(.bytes(bytes), contentType: "application/octet-stream")
+      resource.headers = [Field("Cache-Control", "max-age=600")]
+      test.origin.serve(resource, at: "/a")
+      try await test.cache.prefetch(Resource(url: test.origin.url("/a")))
+      let events = test.cache.events(includingTraffic: true)
+      #expect(try await test.get("/a").body == bytes)
+      var served = 0
+      for await case .servedFromDisk(_, let count) in events {
+        served += count
+        if served >= bytes.count { break }
+      }
+      #expect(served == bytes.count)
+    }
+  }
+
   private static func store(_ test: TestProxy, _ length: Int64) async throws {
     var resource = OriginResource.synthetic(seed: 1, length: length)
     resource.headers = [Field("Cache-Control", "max-age=600")]

@@ -141,6 +141,19 @@ import Testing
     }
   }
 
+  @Test func `An unsafe request invalidates errors of other spellings of its URL`() async throws {
+    try await withReverseProxy { test async throws in
+      let missing = Fault.status(404, headers: [Field("Cache-Control", "max-age=600")])
+      test.origin.script("/%7Ea", .on(.all, missing))
+      for _ in 0..<2 { #expect(try await test.get("/%7Ea").status == 404) }
+      #expect(try await test.asked("/%7Ea") == 1)
+      test.origin.script("/~a", .on(.all, .status(204)))
+      #expect(try await test.get("/~a", ["Content-Length: 0"], method: "POST").status == 204)
+      #expect(try await test.get("/%7Ea").status == 404)
+      #expect(try await test.asked("/%7Ea") == 2)
+    }
+  }
+
   @Test func `An unsafe request invalidates responses stored for credentials`() async throws {
     try await withReverseProxy { test async throws in
       let fields = ["Cache-Control": "public, max-age=600"]

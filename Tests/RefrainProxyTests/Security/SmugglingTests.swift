@@ -135,14 +135,16 @@ import Testing
     try await withProxy { test async throws in
       test.serve("/a", ["Cache-Control": "max-age=600"])
       let body = try test.request(for: "/a")
-      try await test.connect { connection async throws in
-        let fields = ["Content-Length: \(body.utf8.count)"]
-        try await connection.send(try test.request(for: "/a", fields, method: "POST") + body)
-        try await connection.send(
-          try test.request(for: "/a", ["Connection: close"], method: "HEAD"))
-        #expect(try await connection.readReply().status == 405)
-        #expect(try await connection.readReply(hasBody: false).status == 200)
-        #expect(try await connection.readToEnd().isEmpty)
+      for (method, status) in [("POST", 405), ("GET", 400)] {
+        try await test.connect { connection async throws in
+          let fields = ["Content-Length: \(body.utf8.count)"]
+          try await connection.send(try test.request(for: "/a", fields, method: method) + body)
+          try await connection.send(
+            try test.request(for: "/a", ["Connection: close"], method: "HEAD"))
+          #expect(try await connection.readReply().status == status)
+          #expect(try await connection.readReply(hasBody: false).status == 200)
+          #expect(try await connection.readToEnd().isEmpty)
+        }
       }
       try await test.connect { connection async throws in
         let fields = ["Transfer-Encoding: chunked"]

@@ -137,6 +137,26 @@ import Testing
     }
   }
 
+  @Test func `A manifest for one client has a shared cache confirm nothing`() async throws {
+    try await withReverseProxy { test async throws in
+      test.serve("/live/chunk-1.m4s", ["Cache-Control": "max-age=600"])
+      for day in 1...3 {
+        let text = """
+          <MPD type="dynamic" availabilityStartTime="2026-01-0\(day)T00:00:00Z"
+          minimumUpdatePeriod="PT0S"><Period start="PT0S"><AdaptationSet contentType="video">
+          <Representation id="v" bandwidth="1"><SegmentTemplate duration="2"
+          media="chunk-$Number$.m4s"/></Representation></AdaptationSet></Period></MPD>
+          """
+        test.serve(
+          text, at: "/live/main.mpd", type: "application/dash+xml",
+          headers: [Field("Cache-Control", "private")])
+        #expect(try await test.get("/live/main.mpd").text.contains("chunk-$Number$.m4s"))
+        #expect(try await test.get("/live/chunk-1.m4s").body == Caching.bytes(1))
+      }
+      #expect(test.origin.log("/live/chunk-1.m4s").requests.count == 1)
+    }
+  }
+
   @Test(arguments: [false, true])
   func `A presentation that begins again does not play the segments of before`(
     isOtherProcess: Bool

@@ -44,7 +44,7 @@ struct LeavingWhileReplacedTests {
     call: Int
   ) async throws {
     let saboteur = Saboteur()
-    let base = CurlTransport()
+    let base = MediaCache.platformTransport()
     let transport = ScriptedTransport { request in
       let response = try await base.send(request)
       saboteur.hasAnswered.store(true, ordering: .relaxed)

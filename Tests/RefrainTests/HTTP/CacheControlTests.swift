@@ -54,12 +54,12 @@ import Testing
   @Test(arguments: [
     ("max-age=60", 60), ("max-age=60, no-cache", 0), ("max-age=0, max-age=60", 0),
     ("max-age=60.5", 0), ("max-age=-1", 0), ("max-age=60;x=1", 0), ("max-age=60 no-store", 0),
-    ("max-age=\"60\"", 9), ("no-store=?0, max-age=60", 60), ("public, max-age=60", 60),
+    ("no-store=?0, max-age=60", 60), ("public, max-age=60", 60),
     ("s-maxage=60, max-age=5", 60), ("private=(\"a\" \"b\"), max-age=60", 60),
     ("x=:YQ==:, max-age=60", 60), ("max-age=60,", 60), ("max-age = 60", 60), ("Max-Age=60", 60),
-    ("max-age=60, &", 9), (",max-age=60", 60),
-    // None at all: Cache-Control applies.
-    ("", 9), (" ", 9), (", ;", 9),
+    (",max-age=60", 60), ("max-age=60, no-cache, &", 0),
+    // None at all, or no valid dictionary: Cache-Control applies.
+    ("", 9), (" ", 9), (", ;", 9), ("max-age=60, &", 9), ("max-age=\"60\"", 9),
   ])
   func `A shared cache follows CDN-Cache-Control`(
     _ value: String, _ lifetime: Double

@@ -81,7 +81,7 @@ import Testing
   {
     let seed = TestSeed.next() &+ UInt64(number)
     // Counts requests as they are sent: the origin may read one after its sender has left.
-    let curl = CurlTransport()
+    let curl = MediaCache.platformTransport()
     let transport = ScriptedTransport { try await curl.send($0) }
     try await withCache({ $0.transport = transport }) { test in
       let length: Int64 = 4 << 20

@@ -62,8 +62,11 @@
       // Verbatim: the signature of a signed URL covers its spelling.
       set(CURLOPT_PATH_AS_IS, 1)
       // Digest covers the target that libcurl itself makes of the URL (RFC 7616 §3.4.6). It writes
-      // the one for a proxy, too, which has scheme and host (RFC 9112 §3.2.2).
-      if !usesDigest, proxy == nil, let parts = WebURL(request.url.absoluteString) {
+      // the one for a proxy of HTTP, too, which has scheme and host (RFC 9112 §3.2.2).
+      let isForProxy =
+        request.url.scheme?.lowercased() == "http"
+        && proxy?.lowercased().hasPrefix("socks") == false
+      if !usesDigest, !isForProxy, let parts = WebURL(request.url.absoluteString) {
         set(CURLOPT_REQUEST_TARGET, parts.requestTarget)
       }
       if let body = request.body {

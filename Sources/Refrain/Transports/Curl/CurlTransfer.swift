@@ -229,7 +229,8 @@
       }
     }
 
-    /// Returns false if the transfer ends here, to be repeated with Digest.
+    /// Returns false if the transfer ends here, to be repeated with Digest, or with Basic where the
+    /// origin no longer offers Digest.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
       guard head.status == 401, let login,
         usesDigest || (exchange.request.body == nil && Challenges.offerDigest(head.headers))
@@ -238,11 +239,16 @@
         return true
       }
       if usesDigest {
-        refusal = head
-        return true
+        guard !isRepeated, exchange.request.body == nil, !Challenges.offerDigest(head.headers)
+        else {
+          refusal = head
+          return true
+        }
+        thread.digests.remove(login)
+      } else {
+        thread.useDigest(for: login)
       }
-      thread.useDigest(for: login)
-      usesDigest = true
+      usesDigest.toggle()
       needsRepetition = true
       return false
     }

@@ -15,6 +15,8 @@
       let reason = String(text.prefix(300))
         .trimmingCharacters(in: .whitespacesAndNewlines.union(["."]))
       switch code {
+      case _ where text.hasPrefix("CONNECT tunnel failed"):
+        return .unreachable(host, "could not be reached: \(reason)")
       // Without a head there is no response.
       case CURLE_OK, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
         return .lost(host, "the other side closed it")
