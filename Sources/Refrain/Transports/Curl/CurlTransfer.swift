@@ -34,9 +34,8 @@
     func bringPart() async {
       guard let body = request.body else { return }
       do {
-        var part = try await body.next()
-        while part?.isEmpty == true { part = try await body.next() }
-        loop.post { [self, part] in $0.upload(part, of: self) }
+        let part = try await body.next()
+        loop.post { [self] in $0.upload(part, of: self) }
       } catch {
         // The transfer is over if this is cancelled, and may just be ending the response properly.
         if !Task.isCancelled { end(with: error) }
@@ -73,13 +72,6 @@
 
   /// One attempt at an exchange: a transfer of libcurl. Used on libcurl's thread alone.
   final class CurlTransfer {
-    private enum Upload {
-      case awaitsPart(Task<Void, Never>)
-      /// What libcurl has not taken yet of a part.
-      case part(Data)
-      case whole
-    }
-
     let exchange: CurlExchange
     unowned let thread: CurlThread
     /// libcurl's handle, and the memory that it uses.
@@ -98,7 +90,12 @@
     /// Of this attempt, and of the one that follows it.
     private(set) var usesDigest: Bool
 
-    private var upload = Upload.whole
+    /// What libcurl has not taken yet of a part of the request's body.
+    private var part = Data()
+    /// Brings the next part.
+    private var nextPart: Task<Void, Never>?
+    /// The bytes of the parts that have not come yet.
+    private var missing: Int64
     private var headReader: CurlHeadReader
     /// The status of the response, once its head has been passed on.
     private var status: Int?
@@ -137,12 +134,13 @@
       host =
         proxy.map { "\(name) (through the proxy \(ProxyEnvironment.name(of: $0)))" } ?? name
       headReader = CurlHeadReader(host: host)
-      if exchange.request.body != nil { awaitPart() }
+      missing = exchange.request.body?.length ?? 0
+      awaitPart()
       setOptions()
     }
 
     deinit {
-      if case .awaitsPart(let task) = upload { task.cancel() }
+      nextPart?.cancel()
       curl_easy_cleanup(pointer)
       for list in lists { curl_slist_free_all(list) }
       errorText.deallocate()
@@ -196,23 +194,22 @@
     // MARK: The request and its response
 
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-      switch upload {
-      case .awaitsPart: return Int(CURL_READFUNC_PAUSE)
-      case .part(let part):
-        let count = part.copyBytes(to: buffer)
-        if count < part.count { upload = .part(part.dropFirst(count)) } else { awaitPart() }
-        return count
-      case .whole: return 0
-      }
+      guard !part.isEmpty else { return Int(CURL_READFUNC_PAUSE) }
+      let count = part.copyBytes(to: buffer)
+      part = part.dropFirst(count)
+      if part.isEmpty { awaitPart() }
+      return count
     }
 
-    /// Requests the next part of the body, also after the announced length: its end is a part, too.
     private func awaitPart() {
-      upload = .awaitsPart(Task { [exchange] in await exchange.bringPart() })
+      guard missing > 0 else { return }
+      nextPart = Task { [exchange] in await exchange.bringPart() }
     }
 
-    /// - Parameter part: not empty; nil at the end.
-    func partCame(_ part: Data?) { upload = part.map { .part($0) } ?? .whole }
+    func partCame(_ next: Data) {
+      part = next
+      missing -= Int64(next.count)
+    }
 
     func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       if refusal != nil, line.starts(with: "HTTP/".utf8) { refusal = nil }
