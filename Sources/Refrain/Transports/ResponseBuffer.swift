@@ -128,30 +128,15 @@ extension TransportExchange {
   }
 }
 
-/// A response's body as it arrives. Releasing it, or its iterator, gives up the rest.
-struct TransportBody: AsyncSequence, Sendable {
-  private let hold: Hold
+/// A response's body as it arrives, and its one iterator. Releasing it gives up the rest.
+final class TransportBody: AsyncSequence, AsyncIteratorProtocol, Sendable {
+  private let exchange: any TransportExchange
 
-  init(_ exchange: any TransportExchange) { hold = Hold(exchange) }
+  init(_ exchange: any TransportExchange) { self.exchange = exchange }
 
-  /// An iterator holds the body, too: `for try await … in send().body` keeps no other reference.
-  func makeAsyncIterator() -> AsyncIterator {
-    AsyncIterator(body: hold, iteration: Hold(hold.exchange))
-  }
+  deinit { exchange.stop() }
 
-  struct AsyncIterator: AsyncIteratorProtocol {
-    fileprivate let body: Hold
-    /// Iterated once: without the iterator, nobody can request more.
-    fileprivate let iteration: Hold
+  func makeAsyncIterator() -> TransportBody { self }
 
-    mutating func next() async throws -> Data? { try await iteration.exchange.next() }
-  }
-
-  fileprivate final class Hold: Sendable {
-    let exchange: any TransportExchange
-
-    init(_ exchange: any TransportExchange) { self.exchange = exchange }
-
-    deinit { exchange.stop() }
-  }
+  func next() async throws -> Data? { try await exchange.next() }
 }

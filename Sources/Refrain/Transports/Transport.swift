@@ -60,12 +60,13 @@ public struct OriginRequest: Sendable {
   let isRelayed: Bool
 
   package struct Body: Sendable {
-    /// In bytes; nil if it is known only at the end.
-    package var length: Int64?
-    /// Returns the next part, nil after the last; called as the origin takes them, one by one.
-    package var next: @Sendable () async throws -> Data?
+    /// In bytes.
+    package var length: Int64
+    /// Returns the next part, not empty; called as the origin takes them, one by one, until `length`
+    /// bytes have come.
+    package var next: @Sendable () async throws -> Data
 
-    package init(length: Int64?, next: @escaping @Sendable () async throws -> Data?) {
+    package init(length: Int64, next: @escaping @Sendable () async throws -> Data) {
       self.length = length
       self.next = next
     }

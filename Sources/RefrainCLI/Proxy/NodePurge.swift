@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
-import RefrainLocks
 
 /// Has running proxies purge: all at once, each with one request.
 struct NodePurge: Sendable {
@@ -92,11 +91,10 @@ struct NodePurge: Sendable {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     let document = try encoder.encode(order)
-    let rest = Once(document)
     var request = OriginRequest(
       relaying: "POST", url: node.appending(path: "purge"),
       headers: ["Content-Type": "application/json"],
-      body: OriginRequest.Body(length: Int64(document.count)) { rest.take() })
+      body: OriginRequest.Body(length: Int64(document.count)) { document })
     request.longestSilence = Self.longestSilence
     return try await transport.send(request)
   }
@@ -108,15 +106,6 @@ struct NodePurge: Sendable {
       guard body.count <= longestReply else { break }
     }
     return body
-  }
-
-  /// A body of one part.
-  private final class Once: Sendable {
-    private let part: Mutex<Data?>
-
-    init(_ part: Data) { self.part = Mutex(part) }
-
-    func take() -> Data? { part.withLock { $0.take() } }
   }
 }
 

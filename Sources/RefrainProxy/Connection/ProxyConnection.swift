@@ -179,11 +179,14 @@ final class ProxyConnection: ChannelInboundHandler {
     case .awaited: return nil
     case .unread: break
     }
-    if answering.expectsContinue, !hasWrittenHead, input.readableBytes == 0 {
+    if answering.expectsContinue, !hasWrittenHead {
       self.answering?.expectsContinue = false
-      context.writeAndFlush(
-        wrapOutboundOut(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))),
-        promise: nil)
+      // A client that has sent some of the body does not wait.
+      if input.readableBytes == 0 {
+        context.writeAndFlush(
+          wrapOutboundOut(.byteBuffer(ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n"))),
+          promise: nil)
+      }
     }
     let promise = context.eventLoop.makePromise(of: ByteBuffer?.self)
     body = .awaited(promise, since: .now())

@@ -39,12 +39,13 @@ extension CachedAnswer {
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// An origin that confirms it is asked once in ten seconds at most. A shared cache does not ask:
+  /// An origin that has confirmed it to this proxy is asked once in ten seconds at most. A shared cache does not ask:
   /// its clients would cost the origin that for each manifest, however fresh.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     let (cache, freshness) = (service.cache, selected.known.freshness)
     guard selected.isManifest == true, selected.source == .hit,
-      cache.now.wall.timeIntervalSince(freshness.confirmedAt) >= 10,
+      freshness.confirmedAt < service.began
+        || cache.now.wall.timeIntervalSince(freshness.confirmedAt) >= 10,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
       freshness.pace?.isLive != true, service.shared == nil,
       !cache.isOffline, !terms.directives.onlyIfCached,

@@ -37,7 +37,8 @@ extension Exchange {
     if let length = request.contentLength {
       // Read from the client's connection as the origin accepts it.
       relayed.body = OriginRequest.Body(length: length) { [delivery] in
-        try await delivery.nextBodyPart().map { Data(buffer: $0, byteTransferStrategy: .noCopy) }
+        guard let part = try await delivery.nextBodyPart() else { throw ClientDisconnected() }
+        return Data(buffer: part, byteTransferStrategy: .noCopy)
       }
     }
     do {

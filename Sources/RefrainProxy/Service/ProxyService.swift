@@ -23,6 +23,7 @@ package final class ProxyService: Sendable {
   let sessions: StreamSessions
   let parts = KnownParts()
   let listings = LiveListings()
+  let began: Date
 
   init(
     _ rules: ServingRules, _ routes: Routes, cache: MediaCache, connections: ConnectionCount,
@@ -30,7 +31,7 @@ package final class ProxyService: Sendable {
   ) {
     let isForManyOrigins = rules.origin == nil
     (self.rules, self.routes, self.cache) = (rules, routes, cache)
-    self.connections = connections
+    (self.connections, began) = (connections, cache.now.wall)
     fields = ResponseFields(
       isForManyOrigins: isForManyOrigins, allowedWebOrigin: rules.allowedWebOrigin,
       node: nodeName)

@@ -133,8 +133,7 @@
         OriginRequest(
           relaying: "GET", url: origin.url("/a", user: nil), headers: ["Authorization": basic])
       ).whole()
-      let body =
-        method == "PUT" ? OriginRequest.Body.parts([Data("tune".utf8)], length: 4) : nil
+      let body = method == "PUT" ? OriginRequest.Body.parts([Data("tune".utf8)]) : nil
       let response = try await transport.send(
         OriginRequest(
           relaying: method, url: origin.url("/b", user: nil), headers: ["Authorization": basic],

@@ -26,13 +26,7 @@
       try RawServer { connection in
         var seen = Seen(head: connection.readRequest())
         let head = seen.head.lowercased()
-        if head.contains("transfer-encoding: chunked") {
-          while let size = connection.readLine().flatMap({ Int($0, radix: 16) }),
-            let bytes = connection.read(size), connection.readLine() == "", size > 0
-          {
-            seen.body += bytes
-          }
-        } else if let length = head.split(separator: "content-length: ").dropFirst().first {
+        if let length = head.split(separator: "content-length: ").dropFirst().first {
           seen.body = connection.read(Int(length.prefix { $0.isNumber }) ?? 0) ?? []
         }
         recorder.note(seen)
@@ -59,10 +53,7 @@
       #expect(!recorder.last.head.lowercased().contains("content-length"))
     }
 
-    @Test(arguments: [true, false])
-    func `A request body is relayed completely`(
-      _ isLengthKnown: Bool
-    ) async throws {
+    @Test func `A request body is relayed completely`() async throws {
       let recorder = Recorder()
       let server = try recordingServer(recorder)
       defer { server.stop() }
@@ -70,8 +61,7 @@
       let whole = parts.reduce(Data(), +)
       let response = try await CurlTransport().send(
         OriginRequest(
-          relaying: "PUT", url: server.url("/a"), headers: [:],
-          body: .parts(parts, length: isLengthKnown ? Int64(whole.count) : nil)))
+          relaying: "PUT", url: server.url("/a"), headers: [:], body: .parts(parts)))
       #expect(try await response.text() == "done")
       #expect(recorder.last.body == Array(whole))
       #expect(recorder.last.head.hasPrefix("PUT /a HTTP/1.1\r\n"))
@@ -84,7 +74,7 @@
       defer { server.stop() }
       _ = try await CurlTransport().send(
         OriginRequest(
-          relaying: "POST", url: server.url("/a"), headers: [:], body: .parts([], length: 0)))
+          relaying: "POST", url: server.url("/a"), headers: [:], body: .parts([])))
       #expect(recorder.last.head.lowercased().contains("content-length: 0\r\n"))
     }
 
@@ -116,10 +106,10 @@
     @Test func `A response before the end of the request body is passed on`() async throws {
       let server = try RawServer.answering("HTTP/1.1 403 No\r\nContent-Length: 3\r\n\r\nno!")
       defer { server.stop() }
-      let body = OriginRequest.Body(length: nil) {
-        // A body as slow as its client: it never ends.
+      let body = OriginRequest.Body(length: 1) {
+        // A body as slow as its client: it never comes.
         try await Task.sleep(for: .seconds(3600))
-        return nil
+        return Data([1])
       }
       let response = try await CurlTransport().send(
         OriginRequest(relaying: "POST", url: server.url("/a"), headers: [:], body: body))
@@ -136,12 +126,9 @@
       }
       defer { server.stop() }
       let taken = Mutex(0)
-      let body = OriginRequest.Body(length: nil) {
-        let count = taken.withLock { count in
-          count += 1
-          return count
-        }
-        return count > 1000 ? nil : Data(repeating: 0, count: 100_000)
+      let body = OriginRequest.Body(length: 100_000_000) {
+        taken.withLock { $0 += 1 }
+        return Data(repeating: 0, count: 100_000)
       }
       let url = try server.url("/a")
       let asking = Task {

@@ -2,6 +2,7 @@
 #if os(Linux)
   import Foundation
   import TestSupport
+  import Testing
 
   @testable import Refrain
 
@@ -16,11 +17,13 @@
   }
 
   extension OriginRequest.Body {
-    static func parts(_ parts: [Data], length: Int64?) -> Self {
+    static func parts(_ parts: [Data]) -> Self {
       let (rest, continuation) = AsyncStream.makeStream(of: Data.self)
       for part in parts { continuation.yield(part) }
       continuation.finish()
-      return Self(length: length) { await rest.first { _ in true } }
+      return Self(length: parts.reduce(0) { $0 + Int64($1.count) }) {
+        try #require(await rest.first { !$0.isEmpty })
+      }
     }
   }
 

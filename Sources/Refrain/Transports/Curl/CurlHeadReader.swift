@@ -13,8 +13,8 @@
       var status: Int
       /// With one Content-Length at most, and none beside a transfer coding.
       var headers: HeaderFields
-      /// The Content-Length that libcurl does not read.
-      var unreadLength: Int64 = 0
+      /// Whether libcurl does not know the length, and would wait for the end of the connection.
+      var isCounted = false
     }
 
     private let host: String
@@ -110,15 +110,14 @@
       // The absence of a coding (RFC 2616 §3.6).
       if codings == ["identity"] { head.headers["Transfer-Encoding"] = nil }
       let announced = head.headers.bodyLength
-      // With white space before the colon, or beside a coding (RFC 9112 §6.3), libcurl does not read
-      // the length: without chunks, the end of the connection is that of the body.
+      // libcurl reads no length with white space before the colon, or beside a coding.
       let isRead =
         codings.isEmpty
         && lines.contains {
           String(decoding: $0.name, as: UTF8.self).lowercased() == "content-length"
         }
-      if !isRead { head.unreadLength = announced ?? 0 }
-      let length = isRead ? announced.map { String($0) } : nil
+      head.isCounted = announced != nil && !isRead
+      let length = announced.map { String($0) }
       if length != head.headers["Content-Length"] { head.headers["Content-Length"] = length }
       return head
     }

@@ -205,8 +205,8 @@
       if ![CURLE_OK, CURLE_BAD_FUNCTION_ARGUMENT].contains(code) { finish(transfer, code) }
     }
 
-    /// - Parameter part: the next one of the request's body, not empty; nil at its end.
-    func upload(_ part: Data?, of exchange: CurlExchange) {
+    /// - Parameter part: the next one of the request's body.
+    func upload(_ part: Data, of exchange: CurlExchange) {
       transfers[ObjectIdentifier(exchange)]?.partCame(part)
       goOn(exchange)
     }

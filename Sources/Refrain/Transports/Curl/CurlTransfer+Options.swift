@@ -71,7 +71,7 @@
       }
       if let body = request.body {
         set(CURLOPT_UPLOAD, 1)
-        refrain_curl_set_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.length ?? -1))
+        refrain_curl_set_offset(pointer, CURLOPT_INFILESIZE_LARGE, curl_off_t(body.length))
       }
       switch request.method {
       case "GET" where request.body == nil: break
@@ -99,9 +99,6 @@
       }
       for name in ["Accept", "Expect", "User-Agent"] where request.headers[name] == nil {
         lines.append("\(name):")
-      }
-      if let body = request.body, body.length == nil {
-        lines.append("Transfer-Encoding: chunked")
       }
       return lines
     }

@@ -34,9 +34,8 @@
     func bringPart() async {
       guard let body = request.body else { return }
       do {
-        var part = try await body.next()
-        while part?.isEmpty == true { part = try await body.next() }
-        loop.post { [self, part] in $0.upload(part, of: self) }
+        let part = try await body.next()
+        loop.post { [self] in $0.upload(part, of: self) }
       } catch {
         // The transfer is over if this is cancelled, and may just be ending the response properly.
         if !Task.isCancelled { end(with: error) }
@@ -73,13 +72,6 @@
 
   /// One attempt at an exchange: a transfer of libcurl. Used on libcurl's thread alone.
   final class CurlTransfer {
-    private enum Upload {
-      case awaitsPart(Task<Void, Never>)
-      /// What libcurl has not taken yet of a part.
-      case part(Data)
-      case whole
-    }
-
     let exchange: CurlExchange
     unowned let thread: CurlThread
     /// libcurl's handle, and the memory that it uses.
@@ -98,7 +90,12 @@
     /// Of this attempt, and of the one that follows it.
     private(set) var usesDigest: Bool
 
-    private var upload = Upload.whole
+    /// What libcurl has not taken yet of a part of the request's body.
+    private var part = Data()
+    /// Brings the next part.
+    private var nextPart: Task<Void, Never>?
+    /// The bytes of the parts that have not come yet.
+    private var missing: Int64
     private var headReader: CurlHeadReader
     /// The status of the response, once its head has been passed on.
     private var status: Int?
@@ -107,8 +104,8 @@
     /// The bytes of the body received so far, and those announced.
     private var received: Int64 = 0
     private var length: Int64?
-    /// Those announced where libcurl takes the end of the connection for that of the body.
-    private var statedLength: Int64 = 0
+    /// Whether libcurl does not know when the body is whole.
+    private var countsLength = false
     /// The bytes at which the chunk that is being filled takes no more.
     private var fullChunk = 0
     /// The fault in the head for which the transfer was ended.
@@ -137,12 +134,13 @@
       host =
         proxy.map { "\(name) (through the proxy \(ProxyEnvironment.name(of: $0)))" } ?? name
       headReader = CurlHeadReader(host: host)
-      if exchange.request.body != nil { awaitPart() }
+      missing = exchange.request.body?.length ?? 0
+      awaitPart()
       setOptions()
     }
 
     deinit {
-      if case .awaitsPart(let task) = upload { task.cancel() }
+      nextPart?.cancel()
       curl_easy_cleanup(pointer)
       for list in lists { curl_slist_free_all(list) }
       errorText.deallocate()
@@ -196,23 +194,22 @@
     // MARK: The request and its response
 
     func give(_ buffer: UnsafeMutableRawBufferPointer) -> Int {
-      switch upload {
-      case .awaitsPart: return Int(CURL_READFUNC_PAUSE)
-      case .part(let part):
-        let count = part.copyBytes(to: buffer)
-        if count < part.count { upload = .part(part.dropFirst(count)) } else { awaitPart() }
-        return count
-      case .whole: return 0
-      }
+      guard !part.isEmpty else { return Int(CURL_READFUNC_PAUSE) }
+      let count = part.copyBytes(to: buffer)
+      part = part.dropFirst(count)
+      if part.isEmpty { awaitPart() }
+      return count
     }
 
-    /// Requests the next part of the body, also after the announced length: its end is a part, too.
     private func awaitPart() {
-      upload = .awaitsPart(Task { [exchange] in await exchange.bringPart() })
+      guard missing > 0 else { return }
+      nextPart = Task { [exchange] in await exchange.bringPart() }
     }
 
-    /// - Parameter part: not empty; nil at the end.
-    func partCame(_ part: Data?) { upload = part.map { .part($0) } ?? .whole }
+    func partCame(_ next: Data) {
+      part = next
+      missing -= Int64(next.count)
+    }
 
     func readLine(_ line: UnsafeRawBufferPointer) -> Int {
       if refusal != nil, line.starts(with: "HTTP/".utf8) { refusal = nil }
@@ -229,15 +226,12 @@
       }
     }
 
-    /// Returns false if the transfer ends here, to be repeated with Digest, or with Basic where the
-    /// origin no longer offers Digest.
+    /// Returns false if the transfer ends here, as do the next functions: to be repeated with Digest,
+    /// or with Basic where the origin no longer offers Digest.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
       guard head.status == 401, let login,
         usesDigest || (exchange.request.body == nil && Challenges.offerDigest(head.headers))
-      else {
-        pass(head)
-        return true
-      }
+      else { return pass(head) }
       if usesDigest {
         guard !isRepeated, exchange.request.body == nil, !Challenges.offerDigest(head.headers)
         else {
@@ -253,30 +247,35 @@
       return false
     }
 
-    private func pass(_ head: CurlHeadReader.Head) {
+    private func pass(_ head: CurlHeadReader.Head) -> Bool {
       status = head.status
       exchange.response.receive((head.status, head.headers, false))
       // After a response that precedes the end of the request's body, libcurl stops sending it, but
       // would wait forever for its next part.
       if exchange.request.body != nil { exchange.goOn() }
       length = head.headers.bodyLength
-      let mayHaveBody = exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
-      statedLength = mayHaveBody ? head.unreadLength : 0
+      countsLength =
+        head.isCounted && exchange.request.method != "HEAD" && ![204, 304].contains(head.status)
+      return !isCountedWhole
     }
+
+    /// Whether all of a body has arrived whose end libcurl would wait for. The connection may go on
+    /// with anything.
+    private var isCountedWhole: Bool { countsLength && received == length }
 
     /// Passes a withheld 401 on, which libcurl does not answer.
-    private func passRefusal() {
-      if let head = refusal.take() { pass(head) }
-    }
+    private func passRefusal() -> Bool { refusal.take().map(pass) ?? true }
 
     func take(_ bytes: UnsafeRawBufferPointer) -> Int {
-      passRefusal()
-      guard let stops = buffer(bytes) else { return Int(CURL_WRITEFUNC_PAUSE) }
+      guard passRefusal() else { return 0 }
+      let rest = countsLength ? length.map { Int(clamping: $0 - received) } : nil
+      let wanted = UnsafeRawBufferPointer(rebasing: bytes.prefix(rest ?? .max))
+      guard let stops = buffer(wanted) else { return Int(CURL_WRITEFUNC_PAUSE) }
       thread.received(by: exchange)
       // Stops before libcurl reads more, which it would keep in a copy of its own. Both directions:
       // where one is paused alone, libcurl reads once more all the same (7.88).
       if stops { curl_easy_pause(pointer, CURLPAUSE_ALL) }
-      return bytes.count
+      return isCountedWhole ? 0 : bytes.count
     }
 
     /// Before this many bytes, the reader may well seek, and buffered bytes would be wasted.
@@ -321,7 +320,7 @@
 
     /// Returns whether another attempt follows an ended one, and why the response is not whole.
     func outcome(of code: CURLcode) -> (isRepeated: Bool, error: TransportError?) {
-      if code == CURLE_OK { passRefusal() }
+      if code == CURLE_OK { _ = passRefusal() }
       return (needsRepetition || hasReadForeignBytes(code), error(for: code))
     }
 
@@ -333,8 +332,8 @@
     }
 
     private func error(for code: CURLcode) -> TransportError? {
+      if isCountedWhole { return nil }
       if let fault { return fault }
-      let isCut = code == CURLE_OK && received < statedLength
       if hasPrivateAddress, [CURLE_COULDNT_CONNECT, CURLE_ABORTED_BY_CALLBACK].contains(code) {
         return TransportError(
           .badURL, "The name \(host) leads to an address of a private network.",
@@ -345,7 +344,7 @@
       let text = proxy.map { message.replacing($0, with: ProxyEnvironment.name(of: $0)) } ?? message
       let systemError = Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO))
       return .curl(
-        isCut ? CURLE_PARTIAL_FILE : code, text, host: host,
+        code == CURLE_OK && countsLength ? CURLE_PARTIAL_FILE : code, text, host: host,
         systemError: systemError == 0 ? socketError : systemError,
         hasHead: status != nil)
     }

@@ -126,14 +126,18 @@ public typealias AuthenticationChallengeHandler =
     }
 
     private func exchange(_ request: OriginRequest) async throws -> OriginResponse {
-      if let body = request.body, body.length ?? .max > Self.longestUpload {
-        throw MediaCacheError(
-          .badURL, "The body of the request is longer than 4 MiB.",
-          remedy: "Send it to the origin without this proxy.")
-      }
       // URLSession could also read a stream, but on a thread that waits for it.
-      var upload = request.body == nil ? nil : Data()
-      while let part = try await request.body?.next() { upload?.append(part) }
+      var upload: Data?
+      if let body = request.body {
+        guard body.length <= Self.longestUpload else {
+          throw MediaCacheError(
+            .badURL, "The body of the request is longer than 4 MiB.",
+            remedy: "Send it to the origin without this proxy.")
+        }
+        var whole = Data()
+        while whole.count < body.length { try await whole.append(body.next()) }
+        upload = whole
+      }
       let exchange = URLSessionExchange(
         request: request, queue: queue, challengeHandler: challengeHandler, onMetrics: onMetrics)
       return try await exchange.send { [self, upload] in task(for: exchange, upload) }
