@@ -39,8 +39,8 @@ extension MediaCache {
   ) -> Bool {
     if error.hasNoRoom {
       // Little is stored until the directory is measured, for example after a reboot.
-      return prefetch.fits
-        && budget.index.withLock { $0.scan != nil || $0.lastScan != nil && !wasMeasured }
+      return prefetch.fits && !wasMeasured
+        && budget.index.withLock { $0.scan != nil || $0.lastScan != nil }
     }
     // A removal, or another process, has the entry, perhaps for a moment; or nothing shows whether
     // what another process has stored is the version that this one received. Opened again, the

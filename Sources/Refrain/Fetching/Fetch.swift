@@ -90,13 +90,8 @@ struct Fetch: Sendable {
     if let fetch = running {
       // The response may have brought bytes.
       if !fetch.isConfirmation { course.isConfirming = false }
-      // Of what is cut short again and again, or has to be read again from its start, a few more
-      // bytes are no progress.
-      let isCut =
-        if case .again(let reason, _) = outcome { reason.failure == .cutShort } else { false }
-      if gained > 0, !(fetch.isWhole || isCut) || gained * 20 >= fetch.position {
-        course.failures = 0
-      }
+      // If it has to be read again from its start, a few more bytes are no progress.
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
     }
     if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
@@ -214,11 +209,11 @@ struct Fetch: Sendable {
         // A player may wait for it by now, which may use other networks.
         return state.beginRest(id) && !(isPrefetch && state.fetches[id]?.isBackground != true)
       }
-    } onInterim: { status, headers in
-      let receivers = generation.withState { state in
-        state.readers.values.compactMap { $0.hasRead ? nil : $0.terms.onInterim }
+    } onInterim: { status, headers, given in
+      let receive = generation.withState { state in
+        state.reader(asking: given).flatMap { state.readers[$0]?.terms.onInterim }
       }
-      for receive in receivers { receive(status, headers) }
+      receive?(status, headers)
     }
   }
 

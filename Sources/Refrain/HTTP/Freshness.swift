@@ -278,10 +278,14 @@ package struct CacheControl: Sendable, Hashable {
     guard !targeted.arguments.isEmpty else { return }
     // There a directive may be false.
     targeted.arguments = targeted.arguments.filter { $0.value != "?0" }
-    // A field that is no valid dictionary must be ignored (§2.1). A restriction in it is followed all
-    // the same: otherwise a slip would have the responses for one person given to everybody.
-    guard targeted.isRestricted || CacheDirective.all(in: field).allSatisfy(\.isStructured)
-    else { return }
+    guard CacheDirective.all(in: field).allSatisfy(\.isStructured) else {
+      // A field that is no valid dictionary must be ignored (§2.1). A restriction in it counts all the
+      // same: otherwise a slip would have the responses for one person given to everybody.
+      for name in ["no-store", "no-cache", "private"] where targeted.has(name) {
+        arguments.updateValue(nil, forKey: name)
+      }
+      return
+    }
     targeted.isTargeted = true
     // One that states neither a lifetime nor a restriction does not lift those of Cache-Control.
     if targeted.hasLifetime || targeted.isRestricted || !isRestricted { self = targeted }

@@ -82,6 +82,7 @@ extension OriginExchange {
       resource.filter?.requiresPublicAddress(of: url) ?? false
     try resource.filter?.check(url)
     let given = requests.given(for: resource)
+    chain.request.onInterim = { [onInterim] in onInterim($0, $1, given) }
     expectHead()
     requests.countRequest()
     let requestTime = origin.now.wall

@@ -59,15 +59,15 @@ final class OriginExchange: Sendable {
   let isHeldBack: Bool
   /// Called when the wait for a network begins or ends; returns whether the request goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  /// As in `OriginRequest`.
-  private let onInterim: @Sendable (Int, HeaderFields) -> Void
+  /// Receives interim responses (`OriginRequest.onInterim`), with the resource as in `Asked.given`.
+  let onInterim: @Sendable (Int, HeaderFields, Resource?) -> Void
   let deadline = Deadline()
 
   init(
     _ wanted: FetchRequest, of requests: EntryRequests,
     passesOnErrors: @Sendable @escaping () -> Bool,
     onConnectivity: @Sendable @escaping (OriginRequest.Connectivity) -> Bool,
-    onInterim: @Sendable @escaping (Int, HeaderFields) -> Void
+    onInterim: @Sendable @escaping (Int, HeaderFields, Resource?) -> Void
   ) {
     (self.wanted, self.requests, origin) = (wanted, requests, requests.origin)
     (self.passesOnErrors, self.onConnectivity) = (passesOnErrors, onConnectivity)
@@ -177,7 +177,6 @@ final class OriginExchange: Sendable {
     var request = OriginRequest(url: url ?? plain, headers: fields)
     let policy = origin.withMemory { $0.network }
     request.purpose = wanted.purpose
-    request.onInterim = onInterim
     request.documents = resource.policy.documents
     request.expectsDocument =
       request.documents?.isDocument(mimeType: nil, url: resource.url) ?? false

@@ -31,6 +31,7 @@ struct RequestChain: Sendable, Hashable {
   /// dropped, and its cookies are sent again.
   init(request: OriginRequest, after earlier: RequestChain, at now: Date = Date()) {
     self = earlier
+    statedLength = nil
     headers = leftOrigin ? request.headers.forOtherOrigins : request.headers
     var request = request
     request.url = earlier.request.url

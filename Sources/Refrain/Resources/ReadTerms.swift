@@ -18,7 +18,7 @@ package struct ReadTerms: Sendable {
   /// Whether the reader passes on the origin's error response, which then comes with the error
   /// (`MediaCacheError.response`). When it is reported does not depend on this (`RetryPolicy`).
   package var passesOnErrors = false
-  /// Receives interim responses (`OriginRequest.onInterim`) while the reader has received nothing.
+  /// Receives interim responses (`OriginRequest.onInterim`) to the reader's own request.
   package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
   /// Whether the request has cookies and the cache serves several people: stored bytes are given
   /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.

@@ -16,7 +16,8 @@ extension CachedAnswer {
     }
     // A range of an unchanged body is a range of the original.
     return try await exchange.send(
-      manifest: sent, at: url, in: stream, isFiltered: sent != body
+      manifest: sent, at: url, in: stream, isFiltered: sent != body,
+      isForAll: service.shared == nil || !selected.known.freshness.noStore
     ) { head(200, selected, 0..<(selected.length ?? .max)).fields }
   }
 
@@ -39,8 +40,8 @@ extension CachedAnswer {
   /// is stored: while it is fresh, nothing else shows that the origin cannot be reached, and a player
   /// would select a variant that is not stored and fail. Any other response is returned as it is.
   ///
-  /// An origin that has confirmed it to this proxy is asked once in ten seconds at most. A shared cache does not ask:
-  /// its clients would cost the origin that for each manifest, however fresh.
+  /// An origin that has confirmed it to this proxy is asked once in ten seconds at most. A shared
+  /// cache does not ask: its clients would cost the origin that for each manifest, however fresh.
   func confirmed(_ selected: SelectedResponse) async throws -> SelectedResponse {
     let (cache, freshness) = (service.cache, selected.known.freshness)
     guard selected.isManifest == true, selected.source == .hit,

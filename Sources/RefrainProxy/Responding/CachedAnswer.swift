@@ -83,7 +83,7 @@ struct CachedAnswer: Sendable {
     } catch Elsewhere.relayed(let reason) {
       try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let isJoined) {
-      if !isJoined { service.shared?.insert(response, on: key, for: resource) }
+      if !isJoined { service.shared?.insert(response, on: key, for: resource, resourceKey) }
       try await exchange.pass(response, isJoined: isJoined)
     }
   }

@@ -177,7 +177,7 @@ extension Exchange {
     else { return }
     var resource = Resource(url: url)
     resource.filter = service.routes.filter(for: url)
-    service.shared?.removeAll(at: service.cache.now.wall)
+    service.shared?.noteChange(of: service.cache.key(for: resource), at: service.cache.now.wall)
     // If it cannot be opened, no usable response is stored.
     try? await service.cache.invalidate(resource)
   }

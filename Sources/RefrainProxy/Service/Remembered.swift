@@ -11,6 +11,8 @@ final class SharedMemory: Sendable {
     let status: Int
     /// Other URLs may share the key: a refusal may be for a token that the key ignores.
     let url: URL
+    /// The key without the request's credentials.
+    let resource: CacheKey
     let fields: HeaderFields
     let body: Data
     let requestTime: Date
@@ -35,14 +37,16 @@ final class SharedMemory: Sendable {
   init(since start: Date) { state = Mutex(State(lastChange: start)) }
 
   /// Keeps a response if the origin permits that.
-  func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
+  func insert(
+    _ response: ErrorResponse, on key: CacheKey, for resource: Resource, _ resourceKey: CacheKey
+  ) {
     guard let (freshness, fields) = response.reuse(),
       fields.fields.reduce(response.body.count, { $0 + $1.name.utf8.count + $1.value.utf8.count })
         <= Self.longestResponse
     else { return }
     let stored = Response(
-      status: response.status, url: resource.url, fields: fields, body: response.body,
-      requestTime: response.requestTime, freshness: freshness,
+      status: response.status, url: resource.url, resource: resourceKey, fields: fields,
+      body: response.body, requestTime: response.requestTime, freshness: freshness,
       variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
       guard response.requestTime > state.lastChange else { return }
@@ -70,9 +74,16 @@ final class SharedMemory: Sendable {
     }
   }
 
-  /// Forgets all responses, and notes that every resource may have changed. After a request that may
-  /// have changed one, too: it does not know the keys with other credentials or spellings of the URL.
+  /// Forgets all responses, and notes that every resource may have changed.
   func removeAll(at now: Date) { state.withLock { $0 = State(lastChange: now) } }
+
+  /// Notes that a resource may have changed. `key` is that without a request's credentials.
+  func noteChange(of key: CacheKey, at now: Date) {
+    state.withLock { state in
+      state.responses = state.responses.filter { $0.value.resource != key }
+      state.lastChange = now
+    }
+  }
 
   /// Responses for credentials to requests until then must be confirmed before they are used.
   var lastChange: Date { state.withLock(\.lastChange) }

@@ -116,7 +116,8 @@ import Testing
         #expect(reply["Content-Range"] == nil && reply.isComplete, "\(path)")
       }
       let head = try await test.get("/typed", fields, method: "HEAD")
-      #expect(head.status == 200 && head["ETag"] == nil && head["Last-Modified"] == nil)
+      #expect([200, 206].contains(head.status))
+      #expect(head["ETag"] == nil && head["Last-Modified"] == nil)
     }
   }
 

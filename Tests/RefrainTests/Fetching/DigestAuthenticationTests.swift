@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #if os(Linux)
   import Foundation
-  import RefrainLocks
   import TestSupport
   import Testing
 
@@ -162,32 +161,6 @@
         #expect(try await response.whole() == Data(origin.body))
       }
       #expect(origin.requests.filter { $0.scheme == "Basic" }.count == 1)
-    }
-
-    @Test func `An origin that no longer offers Digest receives Basic credentials`() async throws {
-      let isBasic = Atomic(false)
-      let server = try RawServer { connection in
-        while true {
-          let request = connection.readRequest()
-          guard request.hasSuffix("\r\n\r\n") else { return }
-          let isChanged = isBasic.load(ordering: .relaxed)
-          let challenge = isChanged ? "Basic realm=\"x\"" : "Digest realm=\"x\", nonce=\"1\""
-          let head =
-            isChanged && request.contains("Authorization: Basic ")
-            ? "200 OK" : "401 No\r\nWWW-Authenticate: \(challenge)"
-          connection.send(Array("HTTP/1.1 \(head)\r\nContent-Length: 0\r\n\r\n".utf8))
-        }
-      }
-      defer { server.stop() }
-      let basic = "Basic " + Data("anna:secret".utf8).base64EncodedString()
-      let transport = CurlTransport(.init(environment: ["no_proxy": "digest.basic"]))
-      for status in [401, 200, 200] {
-        let response = try await transport.send(
-          OriginRequest(url: server.url("/a"), headers: ["Authorization": basic]))
-        #expect(response.status == status)
-        #expect(try await response.whole().isEmpty)
-        isBasic.store(true, ordering: .relaxed)
-      }
     }
 
     @Test func `Many requests at once are all authorized`() async throws {

@@ -116,7 +116,7 @@
     /// Shares TLS sessions, which would otherwise belong to one handle.
     let share: UnsafeMutableRawPointer
     /// At most 32 origins that offer Digest: they get no Basic credentials again.
-    var digests: Set<WebOrigin> = []
+    private(set) var digests: Set<WebOrigin> = []
     private let loop: CurlLoop
     private let multi: UnsafeMutableRawPointer
     private var sockets: Set<curl_socket_t> = []

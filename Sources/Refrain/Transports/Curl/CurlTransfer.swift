@@ -226,23 +226,17 @@
       }
     }
 
-    /// Returns false if the transfer ends here, as do the next functions: to be repeated with Digest,
-    /// or with Basic where the origin no longer offers Digest.
+    /// Returns false if the transfer ends here, as do the next functions.
     private func received(_ head: CurlHeadReader.Head) -> Bool {
       guard head.status == 401, let login,
         usesDigest || (exchange.request.body == nil && Challenges.offerDigest(head.headers))
       else { return pass(head) }
       if usesDigest {
-        guard !isRepeated, exchange.request.body == nil, !Challenges.offerDigest(head.headers)
-        else {
-          refusal = head
-          return true
-        }
-        thread.digests.remove(login)
-      } else {
-        thread.useDigest(for: login)
+        refusal = head
+        return true
       }
-      usesDigest.toggle()
+      thread.useDigest(for: login)
+      usesDigest = true
       needsRepetition = true
       return false
     }
