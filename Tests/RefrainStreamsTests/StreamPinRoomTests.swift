@@ -161,7 +161,8 @@ import Testing
         try await test.cache.prefetch(PinnedStream.resource(test, "/new.ts"))
       }
       #expect(error?.reason == "The cache has no room to store the bytes.")
-      #expect(try await test.settledLog("/new.ts").requests.count <= 2)
+      // A second attempt confirms what the first one has stored, and requests the rest.
+      #expect(try await test.settledLog("/new.ts").requests.count <= 3)
       reader.cancel()
     }
   }
