@@ -8,6 +8,7 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
+  private var advance: Task<Void, Never>?
   private var isClosed = false
 
   init(
@@ -43,8 +44,12 @@ actor Evictor {
       // Another caller may have made room in the meantime. From here to the end of the eviction no
       // other call runs.
       let shortage = budget.shortage(of: bytes)
-      // A concurrent measurement may still include some of the freed bytes.
-      if shortage == 0 || evictOldest(shortage, more: advance) > 0 { continue }
+      if shortage == 0 { continue }
+      if evictOldest(shortage) > 0 {
+        freeInAdvance()
+        // A concurrent measurement may still include some of the freed bytes.
+        continue
+      }
       // Other processes may have stored entries that can be evicted.
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they are recorded, perhaps after a sync
@@ -58,15 +63,6 @@ actor Evictor {
     return true
   }
 
-  /// The bytes to free beyond those needed, so that not every write evicts. Before the first full
-  /// scan, the oldest known entries need not be old.
-  private var advance: Int64 {
-    guard let limit = budget.usableLimit, budget.index.withLock({ $0.lastScan != nil }) else {
-      return 0
-    }
-    return min(limit / 64, 64 << 20)
-  }
-
   /// Frees about `bytes` on a full disk, regardless of the limit, and returns the bytes freed.
   func free(_ bytes: Int64) async -> Int64 {
     _ = await budget.waitForCandidates()
@@ -75,25 +71,45 @@ actor Evictor {
     return freed + evictOldest(bytes - freed)
   }
 
-  /// Ends the removal of what is over, for good.
-  func close() { isClosed = true }
+  /// Stops freeing in advance for good, and waits until it has ended.
+  func close() async {
+    isClosed = true
+    advance?.cancel()
+    await advance?.value
+  }
+
+  /// Frees bytes in advance, so that later callers need not wait for room, and not every write
+  /// evicts: one entry at a time, so that a caller that needs room meanwhile gets its turn.
+  private func freeInAdvance() {
+    // Before the first full scan, the oldest known entries need not be old.
+    guard advance == nil, !isClosed, let limit = budget.usableLimit,
+      budget.index.withLock({ $0.lastScan != nil })
+    else { return }
+    advance = Task(executorPreference: IOThreads.background) {
+      while !Task.isCancelled, await self.freeNext(min(limit / 64, 64 << 20)) {}
+    }
+  }
+
+  private func freeNext(_ bytes: Int64) -> Bool {
+    let shortage = budget.shortage(of: bytes)
+    if shortage > 0, evictOldest(shortage, most: 1) > 0 { return true }
+    advance = nil
+    return false
+  }
 
   /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
-  ///
-  /// - Parameter more: to free beyond `bytes`, as far as that takes a few milliseconds.
-  private func evictOldest(_ bytes: Int64, more: Int64 = 0) -> Int64 {
-    let end = ContinuousClock.now + .milliseconds(3)
+  private func evictOldest(_ bytes: Int64, most: Int = .max) -> Int64 {
     let time = budget.wallSeconds
-    var freed: Int64 = 0
+    var (freed, count): (Int64, Int) = (0, 0)
     // Those that others use now.
     var spared: Set<String> = []
-    while freed < bytes || freed < bytes + more && .now < end {
+    while freed < bytes, count < most {
       let next = budget.index.withLock { [spared] in $0.next(at: time, except: spared) }
       guard let entry = next else { break }
-      switch evict(entry, toFree: bytes + more - freed) {
+      switch evict(entry, toFree: bytes - freed) {
       case nil: break
       case 0?: spared.insert(entry.name)
-      case let gone?: freed += gone
+      case let gone?: (freed, count) = (freed + gone, count + 1)
       }
     }
     return freed

@@ -107,15 +107,24 @@ struct EntryIndex: Sendable {
   }
 
   /// Returns the least recently used entries that may be evicted, in order, the first one to go
-  /// last: about `count`. A look at all of a large cache takes milliseconds.
+  /// last. A look at all of a large cache takes milliseconds.
   func oldest(_ count: Int = 1000, except spared: Set<String> = []) -> [MeasuredEntry] {
-    let unpinned = entries.values.lazy.filter { $0.pinnedBytes == nil }
-    // Sorting the times alone, and looking for few names, takes a fraction of the time.
-    let most = count + open.count + spared.count
-    guard let latest = unpinned.map(\.lastAccess).sorted().prefix(most).last else { return [] }
-    return unpinned.filter { entry in
-      entry.lastAccess <= latest && mayBeEvicted(entry) && !spared.contains(entry.name)
-    }.sorted(by: MeasuredEntry.isNewer)
+    var found: [MeasuredEntry] = []
+    // Nothing later is among the first: most entries are passed over by this comparison.
+    var bound = Double.infinity
+    func shorten() {
+      found.sort(by: MeasuredEntry.isNewer)
+      found.removeFirst(max(0, found.count - count))
+    }
+    for entry in entries.values
+    where entry.lastAccess <= bound && mayBeEvicted(entry) && !spared.contains(entry.name) {
+      found.append(entry)
+      guard found.count == 2 * count else { continue }
+      shorten()
+      bound = found.first?.lastAccess ?? .infinity
+    }
+    shorten()
+    return found
   }
 
   func overdue(at time: Double) -> [MeasuredEntry] {
