@@ -36,7 +36,7 @@ struct CachedAnswer: Sendable {
     terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil
     if service.shared == nil { relaxTerms() }
-    if key != resourceKey { terms.notBefore = service.shared?.lastChange }
+    if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
     if !isGrowing {
       terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
     }
@@ -83,7 +83,7 @@ struct CachedAnswer: Sendable {
     } catch Elsewhere.relayed(let reason) {
       try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let isJoined) {
-      if !isJoined { service.shared?.insert(response, on: key, for: resource, resourceKey) }
+      if !isJoined { service.shared?.insert(response, on: key, for: resource) }
       try await exchange.pass(response, isJoined: isJoined)
     }
   }
@@ -91,7 +91,7 @@ struct CachedAnswer: Sendable {
   private func respond() async throws {
     if !terms.directives.noStore || terms.directives.onlyIfCached,
       let stored = service.shared?.response(
-        on: key, for: resource, on: terms, at: service.cache.now.wall)
+        on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
     {
       return try await exchange.pass(stored)
     }

@@ -11,8 +11,6 @@ final class SharedMemory: Sendable {
     let status: Int
     /// Other URLs may share the key: a refusal may be for a token that the key ignores.
     let url: URL
-    /// The key without the request's credentials.
-    let resource: CacheKey
     let fields: HeaderFields
     let body: Data
     let requestTime: Date
@@ -23,42 +21,46 @@ final class SharedMemory: Sendable {
 
   private struct State {
     var responses: [CacheKey: Response] = [:]
-    /// The time of the last request that may have changed a resource (RFC 9111 §4.4); responses to
-    /// earlier requests are not kept.
-    var lastChange: Date
+    /// The times of requests that may have changed a resource (RFC 9111 §4.4).
+    var changes: [CacheKey: Date] = [:]
+    /// Changes before this time are unknown; responses to earlier requests are not kept.
+    var changesSince: Date
+
+    func lastChange(of key: CacheKey) -> Date { changes[key] ?? changesSince }
   }
 
   private static let mostResponses = 1024
   /// In bytes, of the fields and the body.
   private static let longestResponse = 8 << 10
+  private static let mostChanges = 4096
 
   private let state: Mutex<State>
 
-  init(since start: Date) { state = Mutex(State(lastChange: start)) }
+  init(since start: Date) { state = Mutex(State(changesSince: start)) }
 
   /// Keeps a response if the origin permits that.
-  func insert(
-    _ response: ErrorResponse, on key: CacheKey, for resource: Resource, _ resourceKey: CacheKey
-  ) {
+  func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
     guard let (freshness, fields) = response.reuse(),
       fields.fields.reduce(response.body.count, { $0 + $1.name.utf8.count + $1.value.utf8.count })
         <= Self.longestResponse
     else { return }
     let stored = Response(
-      status: response.status, url: resource.url, resource: resourceKey, fields: fields,
-      body: response.body, requestTime: response.requestTime, freshness: freshness,
+      status: response.status, url: resource.url, fields: fields, body: response.body,
+      requestTime: response.requestTime, freshness: freshness,
       variant: Variant.of(resource.headers, names: Variant.names(in: fields)))
     state.withLock { state in
-      guard response.requestTime > state.lastChange else { return }
+      guard response.requestTime > state.changesSince else { return }
       if state.responses.count >= Self.mostResponses { state.responses = [:] }
       state.responses[key] = stored
     }
   }
 
   /// Returns a response that may be used without asking the origin. Forgets one that may not: the
-  /// origin's next response replaces it.
+  /// origin's next response replaces it. `resourceKey` is the key without the request's
+  /// credentials.
   func response(
-    on key: CacheKey, for resource: Resource, on terms: ReadTerms, at now: Date
+    on key: CacheKey, for resource: Resource, _ resourceKey: CacheKey, on terms: ReadTerms,
+    at now: Date
   ) -> Response? {
     var terms = terms
     // Nobody confirms a stale one.
@@ -68,23 +70,30 @@ final class SharedMemory: Sendable {
         stored.variant == Variant.of(resource.headers, names: Variant.names(in: stored.fields)),
         !terms.hasCookies || CacheControl.isForEverybody(stored.fields)
       else { return nil }
-      if terms.accept(stored.freshness, at: now) { return stored }
+      if stored.requestTime > state.lastChange(of: resourceKey),
+        terms.accept(stored.freshness, at: now)
+      {
+        return stored
+      }
       state.responses[key] = nil
       return nil
     }
   }
 
   /// Forgets all responses, and notes that every resource may have changed.
-  func removeAll(at now: Date) { state.withLock { $0 = State(lastChange: now) } }
+  func removeAll(at now: Date) { state.withLock { $0 = State(changesSince: now) } }
 
-  /// Notes that a resource may have changed. `key` is that without a request's credentials.
+  /// Notes that a resource may have changed. Responses stored under keys with credentials learn it
+  /// from here alone: the request that has changed it does not know those keys.
   func noteChange(of key: CacheKey, at now: Date) {
     state.withLock { state in
-      state.responses = state.responses.filter { $0.value.resource != key }
-      state.lastChange = now
+      if state.changes.count >= Self.mostChanges {
+        (state.changes, state.changesSince) = ([:], now)
+      }
+      state.changes[key] = now
     }
   }
 
-  /// Responses for credentials to requests until then must be confirmed before they are used.
-  var lastChange: Date { state.withLock(\.lastChange) }
+  /// Responses to requests until then must be confirmed before they are used.
+  func lastChange(of key: CacheKey) -> Date { state.withLock { $0.lastChange(of: key) } }
 }
