@@ -65,6 +65,8 @@ extension GenerationState {
 
   private mutating func start(_ fetch: RunningFetch) {
     let id = makeID()
+    // Another attempt says more than what became of earlier ones.
+    for id in readers.all.keys { readers[id]?.missed = nil }
     fetches.add(fetch, as: id)
     actions.append(.startFetch(id, fetch.range))
   }
@@ -240,6 +242,7 @@ extension GenerationState {
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
+    let waiting = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
@@ -248,11 +251,28 @@ extension GenerationState {
         && offset < fetch.range.upperBound
     }
     wake(failed, with: error)
-    guard isForBackground else { return }
-    // It must not restart whenever another reader waits.
-    let waiting = readers.waiting
-    for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
-      readers[id]?.activity = .idle
+    if isForBackground {
+      // It must not restart whenever another reader waits.
+      let waiting = readers.waiting
+      for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
+        readers[id]?.activity = .idle
+      }
     }
+    for (id, reader) in readers.all
+    where !waiting.contains(id) && !fetch.isCalledOff
+      && misses(error, reader, at: fetch.position)
+    {
+      readers[id]?.missed = error
+    }
+  }
+
+  /// Whether a reader that does not wait now would have the same request made again: its filling
+  /// was refused before it asked, or the last bytes of a response that was cut short have woken it.
+  /// A reader that plays stored bytes until then asks the origin again.
+  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
+    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
+    return error.retry == .cutShort && reader.isActive && !reader.awaitsConfirmation
+      && reader.position <= position && position < reader.end
+      && (position - reader.position) * 20 < min(position, 20 * (256 << 10))
   }
 }

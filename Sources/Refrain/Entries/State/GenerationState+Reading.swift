@@ -25,6 +25,8 @@ extension GenerationState {
     var hasRead = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
+    /// The error of a fetch which it would have received if it had waited.
+    var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
@@ -196,7 +198,10 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn { readers.runEnded(reader, in: length) }
+    if !goesOn {
+      readers.runEnded(reader, in: length)
+      if reader.isActive { reader.missed = nil }
+    }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
     return !goesOn
@@ -210,6 +215,10 @@ extension GenerationState {
     readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
+    if let error = reader.missed {
+      readers[waiter.reader]?.missed = nil
+      if info == nil || error.retry == .cutShort, fetches.isEmpty { return .failure(error) }
+    }
     if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
     if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
@@ -257,6 +266,7 @@ extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
+    readers[id]?.missed = nil
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
