@@ -180,7 +180,8 @@ import Testing
       let replies = [try await test.get("/a"), try await test.get("/a")]
       #expect(replies.allSatisfy { $0.body == Caching.bytes(2) })
       #expect(Set(replies.map { $0["X-Person"] }).count == 2)
-      #expect(try await test.asked("/a") == before + 2)
+      // One that was stopped may arrive meanwhile.
+      #expect(try await test.asked("/a") >= before + 2)
     }
   }
 
