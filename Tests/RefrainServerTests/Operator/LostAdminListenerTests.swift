@@ -48,7 +48,11 @@
             return PortDescriptors.take(port, other)
           }
           try await eventually("it no longer listens") {
-            test.server?.adminListeningAddress == nil
+            // It was bound again while the port was taken, and cannot be another time.
+            if let descriptor = PortDescriptors.listener(at: port) {
+              shutdown(descriptor, CInt(SHUT_RDWR))
+            }
+            return test.server?.adminListeningAddress == nil
           }
           #expect(try await connection.reply(to: "/health", host: host).status == 200)
         }
