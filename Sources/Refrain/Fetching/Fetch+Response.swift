@@ -291,9 +291,9 @@ extension Fetch {
       ).varying(by: response.chain.redirections)
       let keeper = self.keeper(response)
       let freshness = state.freshness.map { _ in
-        Freshness.confirmed(
-          by: response.headers, merged: merged, requestTime: response.requestTime,
-          responseTime: response.responseTime, keeper: keeper
+        Freshness(
+          status: 200, headers: merged, confirmation: response.headers,
+          requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper
         ).behind(response.chain.redirections, keeper: keeper)
       }
       state.representation.refresh(

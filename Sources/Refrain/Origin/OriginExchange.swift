@@ -157,7 +157,7 @@ final class OriginExchange: Sendable {
     guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
       return response
     }
-    request.headers.dropRange()
+    for name in HeaderFields.ofRange { request.headers[name] = nil }
     return try await follow(request, for: resource)
   }
 
