@@ -200,7 +200,8 @@ extension Fetch {
         state.fetches[id]?.isBackground == true,
         state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
-        state.validator.isShared(with: Validator(headers: response.headers))
+        [.same, .weaklySame].contains(
+          state.validator.comparison(with: Validator(headers: response.headers)))
       )
     }
     let fetch = next.withState { state in

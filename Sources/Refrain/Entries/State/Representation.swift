@@ -137,15 +137,15 @@ package final class StoredResponse: Sendable {
     self.information = information
     self.freshness = freshness
     headers = state.headers
-    validator = state.validator
+    validator = state.validator.stored
     invalidatedAt = state.invalidatedAt
     selection = state.selection
     isForEverybody =
       CacheControl(headers, isShared: true).isForEverybody && freshness.mayDifferByCookies != true
   }
 
-  package var etag: String? { validator.storedETag }
-  package var lastModified: String? { validator.storedLastModified }
+  package var etag: String? { validator.etag }
+  package var lastModified: String? { validator.lastModified }
   /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
   package var isStrongLastModified: Bool { validator.isStrongLastModified }
 
