@@ -135,8 +135,7 @@ extension ArraySlice<UInt8> {
   /// The digits at the start, as players read them: `1280000.5` is 1280000.
   var integer: Int64? {
     let digits = drop(while: \.isBlank).prefix(while: \.isDigit)
-    guard !digits.isEmpty else { return nil }
-    return digits.reduce(into: 0) { $0.append(digit: $1) }
+    return Int64(saturatingDigits: String(decoding: digits, as: UTF8.self), at: .max)
   }
 
   /// A number that is not negative, up to a comma or a blank.

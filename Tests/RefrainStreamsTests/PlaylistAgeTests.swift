@@ -30,9 +30,9 @@ struct PlaylistAgeTests {
   @Test func `The time for which a response was held back is no age`() {
     #expect(freshness(took: 4).age(at: Self.now) == 4)
     #expect(freshness(took: 4, wasHeldBack: true).age(at: Self.now) == 0)
-    let next = Freshness.confirmed(
-      by: ["X-A": "b"], merged: ["X-A": "b"], requestTime: Self.now - 4, responseTime: Self.now,
-      keeper: .init(wasHeldBack: true))
+    let next = Freshness(
+      status: 200, headers: ["X-A": "b"], confirmation: ["X-A": "b"], requestTime: Self.now - 4,
+      responseTime: Self.now, keeper: .init(wasHeldBack: true))
     #expect(next.age(at: Self.now) == 0)
   }
 

@@ -200,7 +200,8 @@ extension Fetch {
         state.fetches[id]?.isBackground == true,
         state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
-        state.validator.isShared(with: Validator(headers: response.headers))
+        [.same, .weaklySame].contains(
+          state.validator.comparison(with: Validator(headers: response.headers)))
       )
     }
     let fetch = next.withState { state in
@@ -291,9 +292,9 @@ extension Fetch {
       ).varying(by: response.chain.redirections)
       let keeper = self.keeper(response)
       let freshness = state.freshness.map { _ in
-        Freshness.confirmed(
-          by: response.headers, merged: merged, requestTime: response.requestTime,
-          responseTime: response.responseTime, keeper: keeper
+        Freshness(
+          status: 200, headers: merged, confirmation: response.headers,
+          requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper
         ).behind(response.chain.redirections, keeper: keeper)
       }
       state.representation.refresh(

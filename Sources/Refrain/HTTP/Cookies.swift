@@ -16,7 +16,7 @@ package struct Cookie: Sendable, Hashable, Codable {
   package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 }
 
-/// Cookies, and the requests to which each belongs (RFC 6265). A pure value.
+/// Cookies, and the requests to which each belongs (RFC 6265).
 package struct Cookies: Sendable, Hashable {
   /// §6.1 asks for 3000 of general user agents.
   private static let capacity = 300
@@ -49,8 +49,7 @@ package struct Cookies: Sendable, Hashable {
       .sorted { $0.path.utf8.count > $1.path.utf8.count }
   }
 
-  /// Returns a request's fields with the cookies for its URL, in place of those of the same names
-  /// that the request has if they are newer, else besides.
+  /// Returns a request's fields with the cookies for its URL; of two with one name, the newer.
   package func complete(
     _ fields: HeaderFields, for url: URL, at now: Date, areNewer: Bool = false
   ) -> HeaderFields {
@@ -76,7 +75,7 @@ private struct CookiePlace {
   let isSecure: Bool
 
   init?(_ url: URL) {
-    guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(parts) else { return nil }
+    guard let parts = WebURL(url.absoluteString), let origin = WebOrigin(url) else { return nil }
     host = origin.host
     path = String(parts.requestTarget.prefix { $0 != "?" })
     isSecure = origin.scheme == "https" || NetworkAddress.isLoopback(host: origin.host)
@@ -106,34 +105,26 @@ extension Cookie {
 
   /// Parses a `Set-Cookie` field (§5.2, §5.3); nil if it is invalid, or not for its sender.
   fileprivate init?(_ field: String, from place: CookiePlace, at now: Date) {
-    guard field.utf8.count <= Self.longest else { return nil }
-    var parts = field.split(separator: ";", omittingEmptySubsequences: false)[...]
-    guard let pair = parts.popFirst(), let equals = pair.firstIndex(of: "=") else { return nil }
-    name = String(pair[..<equals].trimmingOWS)
-    value = String(pair[pair.index(after: equals)...].trimmingOWS)
+    let pairs = field.split(separator: ";", omittingEmptySubsequences: false).map { part in
+      part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        .map { String($0.trimmingOWS) }
+    }
+    guard field.utf8.count <= Self.longest, pairs[0].count == 2 else { return nil }
+    (name, value, path, domain) = (pairs[0][0], pairs[0][1], place.defaultPath, "")
     // As it is sent in a field again.
     guard !name.isEmpty, !"\(name)\(value)".utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
     else { return nil }
-    (path, domain) = (place.defaultPath, "")
-    var seconds: Int?
     // The last attribute of a name counts; one without a valid age or date is ignored.
-    for part in parts {
-      let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      let value = pair.count == 2 ? String(pair[1].trimmingOWS) : ""
-      switch pair[0].trimmingOWS.lowercased() {
+    for pair in pairs.dropFirst() {
+      let value = pair.count == 2 ? pair[1] : ""
+      switch pair[0].lowercased() {
       case "secure": isSecure = true
-      case "path": path = value.hasPrefix("/") ? value : place.defaultPath
-      case "max-age": seconds = Int(value) ?? seconds
-      case "expires":
-        // Also with dashes: "Thu, 01-Jan-1970 00:00:00 GMT".
-        expires =
-          HTTPDate.parse(value) ?? HTTPDate.parse(value.replacing("-", with: " ")) ?? expires
+      case "path" where value.hasPrefix("/"): path = value
+      case "max-age": expires = Int(value).map { now.addingTimeInterval(Double($0)) } ?? expires
+      case "expires": expires = HTTPDate.parse(value) ?? expires
       case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
       default: break
       }
-    }
-    if let seconds {
-      expires = seconds <= 0 ? .distantPast : now.addingTimeInterval(Double(seconds))
     }
     isHostOnly = domain.isEmpty
     if isHostOnly { domain = place.host }

@@ -54,30 +54,12 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     return fields.compactMap { $0.name.lowercased() == key ? $0.value : nil }
   }
 
-  /// Splits a field's lists at every comma, quoted or not (RFC 9110 §5.6.1); drops empty members.
-  func members(of name: String) -> [Substring] {
-    values(of: name).flatMap { $0.split(separator: ",") }.map(\.trimmingOWS)
+  /// Returns the members of a field's lists in lower case, split at every comma, quoted or not
+  /// (RFC 9110 §5.6.1), without empty ones.
+  package func members(of name: String) -> [String] {
+    values(of: name).flatMap { $0.split(separator: ",") }.map { $0.trimmingOWS.lowercased() }
       .filter { !$0.isEmpty }
   }
-}
-
-extension HeaderFields {
-  /// The names, in lower case, of the fields that are for the next hop only (RFC 9110 §7.6.1).
-  package static let hopByHop: Set<String> = [
-    "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
-    "proxy-authentication-info", "proxy-authorization", "te", "trailer", "transfer-encoding",
-    "upgrade", "http2-settings",
-  ]
-
-  /// The names, in lower case, that Connection adds to them.
-  package var namedInConnection: [String] { members(of: "Connection").map { $0.lowercased() } }
-
-  /// The names of the fields that set cookies; the second is obsolete (RFC 2965, RFC 6265 §9.4).
-  static let settingCookies = ["Set-Cookie", "Set-Cookie2"]
-
-  package var setsCookie: Bool { Self.settingCookies.contains { self[$0] != nil } }
-
-  package var grantingAccess: HeaderFields { only(["authorization", "cookie"]) }
 
   /// Returns the fields with these names, which are in lower case.
   func only(_ names: Set<String>) -> HeaderFields {
@@ -85,9 +67,21 @@ extension HeaderFields {
     kept.fields.removeAll { !names.contains($0.name.lowercased()) }
     return kept
   }
-}
 
-extension HeaderFields {
+  /// The names, in lower case, of the fields that are for the next hop only (RFC 9110 §7.6.1).
+  package static let hopByHop: Set<String> = [
+    "connection", "keep-alive", "proxy-connection", "proxy-authenticate",
+    "proxy-authentication-info", "proxy-authorization", "te", "trailer", "transfer-encoding",
+    "upgrade", "http2-settings",
+  ]
+
+  static let ofRange = ["Range", "If-Range"]
+
+  /// Set-Cookie2 is obsolete (RFC 2965, RFC 6265 §9.4).
+  package var setsCookie: Bool { ["Set-Cookie", "Set-Cookie2"].contains { self[$0] != nil } }
+
+  package var grantingAccess: HeaderFields { only(["authorization", "cookie"]) }
+
   /// Fields that only describe the program, the page from which it comes, and what it can play, in
   /// lower case. Any other field may be a credential, under whatever name.
   static let harmlessNames: Set<String> = [
@@ -104,29 +98,25 @@ extension HeaderFields {
   }
 }
 
-/// Content-Encoding (RFC 9110 §8.4), in which servers also write words that name no coding: `none`,
-/// the charset of a text, or how an upload was sent (`aws-chunked`).
+/// Fields that describe the body.
 extension HeaderFields {
+  /// Words that servers write in Content-Encoding though they name no coding (RFC 9110 §8.4):
+  /// `none`, the charset of a text, how an upload was sent.
   private static let noCodings: Set<String> = [
     "identity", "none", "binary", "utf-8", "utf8", "aws-chunked",
   ]
 
   /// The codings of the body, in the order in which they were applied, in lower case.
   package var contentCodings: [String] {
-    members(of: "Content-Encoding").map { $0.lowercased() }
-      .filter { !Self.noCodings.contains($0) }
+    members(of: "Content-Encoding").filter { !Self.noCodings.contains($0) }
   }
 
   /// Removes the words that name no coding, so that neither what is stored nor a client has them.
   package mutating func dropNoCodings() {
-    guard let field = self["Content-Encoding"] else { return }
-    let codings = contentCodings.joined(separator: ", ")
-    guard codings.isEmpty || codings != field.lowercased() else { return }
-    self["Content-Encoding"] = codings.isEmpty ? nil : codings
+    let codings = contentCodings
+    self["Content-Encoding"] = codings.isEmpty ? nil : codings.joined(separator: ", ")
   }
-}
 
-extension HeaderFields {
   /// All values of Content-Length, in several fields or as a list.
   private var lengths: [Substring] {
     values(of: "Content-Length").flatMap {
@@ -145,6 +135,8 @@ extension HeaderFields {
     guard self["Transfer-Encoding"] == nil, !hasInvalidLength else { return nil }
     return lengths.first.flatMap { Int64(digits: $0) }
   }
+
+  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
 }
 
 /// A half-open range of byte offsets in a resource. HTTP's inclusive form exists only where a
@@ -152,22 +144,12 @@ extension HeaderFields {
 public typealias ByteRange = Range<Int64>
 
 extension ByteRange {
-  /// The value of Range that requests these bytes, at least one (RFC 9110 §14.2): `bytes=a-b`, with
-  /// HTTP's inclusive last byte; `bytes=a-` if the end is unknown (`.max`).
+  /// The value of Range that requests these bytes, at least one (RFC 9110 §14.2); the end is
+  /// unknown if it is `.max`.
   var fieldValue: String {
     let last = upperBound == .max ? "" : "\(Swift.max(upperBound - 1, lowerBound))"
     return "bytes=\(lowerBound)-\(last)"
   }
-}
-
-extension HeaderFields {
-  static let ofRange = ["Range", "If-Range"]
-
-  mutating func dropRange() {
-    for name in Self.ofRange { self[name] = nil }
-  }
-
-  package var contentRange: ContentRange? { self["Content-Range"].flatMap(ContentRange.init) }
 }
 
 /// The value of Content-Range (RFC 9110 §14.4).
@@ -179,22 +161,18 @@ package struct ContentRange: Sendable, Hashable {
   package var range: ByteRange?
   package var total: Int64?
 
-  init(range: ByteRange?, total: Int64?) { (self.range, self.total) = (range, total) }
-
   /// Nil if the value is invalid: another unit, an end before the start or beyond the total.
   package init?(_ value: String) {
     let value = value.trimmingOWS
     let unit = value.prefix { $0 != " " && $0 != "\t" }
-    let sides = value[unit.endIndex...]
-      .split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(\.trimmingOWS)
-    guard unit.lowercased() == "bytes", sides.count == 2 else { return nil }
-    let total = sides[1] == "*" ? nil : Int64(digits: sides[1])
-    // "*/*" has no information, and the grammar does not allow it.
-    guard total != nil || (sides[1] == "*" && sides[0] != "*") else { return nil }
-    self.total = total
-    guard sides[0] != "*" else { return }
-    let ends = sides[0].split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-      .map { Int64(digits: $0.trimmingOWS) }
+    let sides = value[unit.endIndex...].trimmingOWS
+      .split(separator: "/", omittingEmptySubsequences: false)
+    guard unit.lowercased() == "bytes", sides.count == 2, sides != ["*", "*"] else { return nil }
+    total = Int64(digits: sides[1])
+    guard total != nil || sides[1] == "*" else { return nil }
+    if sides[0] == "*" { return }
+    let ends = sides[0].split(separator: "-", omittingEmptySubsequences: false)
+      .map { Int64(digits: $0) }
     // `digits` stays below the greatest Int64, so `last + 1` fits.
     guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last,
       last < total ?? .max
@@ -205,10 +183,9 @@ package struct ContentRange: Sendable, Hashable {
 
 /// The response fields stored with an entry.
 enum StoredFields {
-  /// Larger fields do not describe media, and are left out.
-  static let longestField = 4 << 10
-  /// The most bytes of all fields, besides Vary.
-  static let longestAll = 16 << 10
+  /// The most bytes of all fields, besides Vary. Without Vary, all requests would receive one
+  /// representation; a response's head is bounded.
+  static let longest = 16 << 10
 
   /// Fields that describe the message and not the resource (RFC 9111 §3.1), or the one range or
   /// exchange; and cookies, which are for the requester.
@@ -226,28 +203,21 @@ enum StoredFields {
   static func merged(
     _ stored: HeaderFields, with headers: HeaderFields, isConfirmation: Bool
   ) -> HeaderFields {
-    var left = excluded.union(headers.namedInConnection)
+    var left = excluded.union(headers.members(of: "Connection"))
     if isConfirmation { left.formUnion(ofContent) }
     let news = headers.fields.filter { !left.contains($0.name.lowercased()) }
     var replaced = Set(news.map { $0.name.lowercased() })
     // The Date of an older message would make the newer one as old (RFC 9110 §6.6.1).
     if isConfirmation { replaced.insert("date") }
     let kept = stored.fields.filter { !replaced.contains($0.name.lowercased()) }
-    return bounded(kept + news, to: longestAll)
-  }
-
-  private static func bounded(_ fields: [HeaderFields.Field], to longest: Int) -> HeaderFields {
-    var room = longest
-    var bounded = HeaderFields()
-    for field in fields {
-      let size = field.name.utf8.count + field.value.utf8.count
-      // Without Vary, all requests would receive one representation. A response's head is bounded.
-      if field.name.lowercased() != "vary" {
-        guard size <= min(longestField, room) else { continue }
-        room -= size
-      }
-      bounded.append(field.name, field.value)
+    var (merged, room) = (HeaderFields(), longest)
+    for field in kept + news {
+      let isVary = field.name.lowercased() == "vary"
+      let size = isVary ? 0 : field.name.utf8.count + field.value.utf8.count
+      guard size <= room else { continue }
+      room -= size
+      merged.append(field.name, field.value)
     }
-    return bounded
+    return merged
   }
 }

@@ -157,7 +157,7 @@ final class OriginExchange: Sendable {
     guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
       return response
     }
-    request.headers.dropRange()
+    for name in HeaderFields.ofRange { request.headers[name] = nil }
     return try await follow(request, for: resource)
   }
 
@@ -234,7 +234,7 @@ struct FetchRequest: Sendable {
     switch verdict {
     case .part(_, let facts), .whole(let facts):
       switch known.validator.matches(facts.validator) {
-      case .same, .weaklySame: return known.validator.isForStored || hasBeenRead
+      case .same, .weaklySame: return !known.validator.stored.isEmpty || hasBeenRead
       case .different: return false
       case .unknown:
         // The origin itself has compared the validator that was sent.

@@ -167,7 +167,8 @@ extension Freshness {
     // A private cache stores the response all the same: not the redirect, which it follows again.
     if keeper.isShared {
       if own.noStore { noStore = true }
-      if !CacheControl.isForEverybody(redirection.headers) { mayDifferByCookies = true }
+      let control = CacheControl(redirection.headers, isShared: true)
+      if !control.isForEverybody { mayDifferByCookies = true }
     }
     let isStated = own.isGuessed != true
     // A permanent redirect (RFC 9110 §15.4.2, §15.4.9) needs no freshness of its own.

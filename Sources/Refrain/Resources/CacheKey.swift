@@ -102,8 +102,8 @@ struct Selection: Sendable, Hashable {
 package enum Variant {
   /// Returns the names in Vary in lower case, without those that are equal in all our requests.
   package static func names(in headers: HeaderFields) -> [String] {
-    let names = headers.members(of: "Vary").map { $0.lowercased() }
-    return Set(names).subtracting(["*", "accept-encoding", "range", "if-range"]).sorted()
+    Set(headers.members(of: "Vary")).subtracting(["*", "accept-encoding", "range", "if-range"])
+      .sorted()
   }
 
   /// Returns a hash of the request's values, which may be secret; nil if there is no name.

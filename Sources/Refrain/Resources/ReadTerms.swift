@@ -66,7 +66,11 @@ package struct ReadTerms: Sendable {
         return false
       }
       if isReplaced(freshness) { return false }
-      if followsStaleDirectives, freshness.isTooStaleForErrors(at: now) { return false }
+      if followsStaleDirectives, let limit = freshness.staleIfError,
+        freshness.age(at: now) - freshness.lifetime > limit
+      {
+        return false
+      }
     }
     return audience == .player || acceptsForbidden
       || !(directives.noCache || freshness?.mustRevalidate == true)
@@ -99,7 +103,7 @@ package struct RequestDirectives: Sendable {
 
   package init(_ fields: HeaderFields) {
     guard let value = fields["Cache-Control"] else {
-      noCache = fields.members(of: "Pragma").contains { $0.lowercased() == "no-cache" }
+      noCache = fields.members(of: "Pragma").contains("no-cache")
       return
     }
     let control = CacheControl(value)

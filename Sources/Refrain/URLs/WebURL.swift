@@ -15,9 +15,8 @@ package struct WebURL {
   package var scheme: String
   /// Without user information.
   package var authority: String
-  /// Path and query as a request sends them (RFC 9112 §3.2.1), without the fragment: as spelled, but
-  /// never empty. A library that splits and rejoins a path may request another resource, which a
-  /// DELETE would remove.
+  /// Path and query as a request sends them (RFC 9112 §3.2.1), but never empty. A library that
+  /// splits and rejoins a path may request another resource, which a DELETE would remove.
   package var requestTarget: String
 
   package init?(_ text: String) {
@@ -32,30 +31,25 @@ package struct WebURL {
   }
 }
 
-/// The origin of an http or https URL (RFC 6454 §4): scheme, host and port, in one form for all
-/// spellings.
+/// The origin of an http or https URL (RFC 6454 §4), in one form for all spellings.
 package struct WebOrigin: Sendable, Hashable {
   package var scheme: String
-  /// In lower case, without a trailing dot; an IPv6 address in its brackets.
+  /// As `Authority.plainHost`.
   package var host: String
   /// The scheme's own one if the URL states none.
   package var port: Int
 
-  /// - Returns: nil for other URLs, and those with a host that resolvers read differently.
+  /// Nil for other URLs, and those with a host that resolvers read differently.
   package init?(_ url: URL) {
-    guard let parts = WebURL(url.absoluteString) else { return nil }
-    self.init(parts)
-  }
-
-  package init?(_ parts: WebURL) {
-    guard let authority = Authority(parts.authority) else { return nil }
+    guard let parts = WebURL(url.absoluteString), let authority = Authority(parts.authority)
+    else { return nil }
     scheme = parts.scheme
     host = authority.plainHost
     port = authority.port ?? (parts.scheme == "https" ? 443 : 80)
   }
 
-  /// Whether two URLs have one origin, which may receive the same secrets. False for URLs without
-  /// any. Servers may distinguish a name with a trailing dot.
+  /// Whether two URLs have one origin, which may receive the same secrets. Servers may distinguish
+  /// a name with a trailing dot.
   static func isOne(of left: URL, _ right: URL) -> Bool {
     guard let origin = WebOrigin(left), origin == WebOrigin(right) else { return false }
     return left.host()?.hasSuffix(".") == right.host()?.hasSuffix(".")
@@ -78,7 +72,6 @@ package struct Authority: Sendable, Hashable {
       ? text.utf8.firstIndex(of: UInt8(ascii: "]")).map { text.utf8.index(after: $0) }
       : text.utf8.firstIndex(of: UInt8(ascii: ":"))
     let host = text[..<(end ?? text.endIndex)]
-    // An address with a zone (`%eth0`) has no meaning in a URL.
     guard isBracketed ? NetworkAddress(host: host)?.isIPv6 == true : Self.isName(host) else {
       return nil
     }
@@ -101,42 +94,39 @@ package struct Authority: Sendable, Hashable {
 
   private static func isName(_ host: Substring) -> Bool {
     let name = host.hasSuffix(".") ? host.dropLast() : host
-    guard !name.isEmpty, name.utf8.count <= 253 else { return false }
     let labels = name.split(separator: ".", omittingEmptySubsequences: false)
     // Letters, digits, `-`, and the `_` of some names.
     let areLabels = labels.allSatisfy { label in
       (1...63).contains(label.utf8.count)
         && label.utf8.allSatisfy { $0.isDigit || $0.isLetter || $0 == 0x2D || $0 == 0x5F }
     }
-    guard areLabels, let last = labels.last else { return false }
+    guard areLabels, name.utf8.count <= 253, let last = labels.last else { return false }
     // Resolvers read `127.1` and `0x7f000001`, too, as addresses (inet_aton(3)).
     let endsInNumber = last.utf8.allSatisfy(\.isDigit) || last.hasPrefix("0x")
-    return !endsInNumber || NetworkAddress(host) != nil
+    return !endsInNumber || NetworkAddress(host: host) != nil
   }
 }
 
 /// A host, or all hosts below one, with any port or with one: `example.com`, `*.example.com`,
 /// `example.com:8080`.
 package struct HostPattern: Sendable, Hashable {
-  /// Normalized; includes the dot of a wildcard: `.example.com`.
+  /// As `Authority.plainHost`; includes the dot of a wildcard: `.example.com`.
   private let host: String
   private let port: Int?
 
-  /// - Returns: nil if the text is not a host, has a port that is not allowed, or is a wildcard below
-  ///   an IP address.
+  /// Nil if the text is no host, has a port that is not allowed, or is a wildcard below an address.
   package init?(_ text: String, allowsPort: Bool = false) {
     let isWildcard = text.hasPrefix("*.")
     let name = isWildcard ? String(text.dropFirst(2)) : text
-    guard !name.utf8.contains(where: { "/?#@*%\\".utf8.contains($0) }), !name.hasSuffix(":"),
-      let origin = URL(text: "http://\(name)/").flatMap({ WebURL($0.absoluteString) }),
-      let authority = Authority(origin.authority), allowsPort || authority.port == nil,
+    guard !name.utf8.contains(where: { "/?#".utf8.contains($0) }),
+      let authority = Authority(URL.inASCII(name)), allowsPort || authority.port == nil,
       !isWildcard || NetworkAddress(host: authority.host) == nil
     else { return nil }
     host = (isWildcard ? "." : "") + authority.plainHost
     port = authority.port
   }
 
-  /// - Parameter host: in the form of `Authority.plainHost`.
+  /// - Parameter host: as `Authority.plainHost`.
   package func matches(host other: String, port: Int?) -> Bool {
     (self.port == nil || self.port == port)
       && (host.hasPrefix(".") ? other.hasSuffix(host) : other == host)
@@ -150,24 +140,16 @@ package struct NetworkAddress: Sendable, Hashable {
 
   init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Reads an address as inet_pton(3) does, without brackets; nil for a name.
-  package init?(_ text: some StringProtocol) {
-    let text = String(text)
-    // inet_pton(3) reads up to a NUL, and on some systems takes a zone (`%eth0`).
-    guard text.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "%") }) else { return nil }
-    for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
-      var bytes = [UInt8](repeating: 0, count: count)
-      guard inet_pton(family, text, &bytes) == 1 else { continue }
-      self.bytes = bytes
-      return
-    }
-    return nil
-  }
-
-  /// - Parameter host: of a URL, with an IPv6 address in brackets unless Foundation removed them.
+  /// Reads an address as inet_pton(3) does, also in brackets; nil for a name.
   package init?(host: some StringProtocol) {
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-    self.init(isBracketed ? String(host.dropFirst().dropLast()) : String(host))
+    let text = String(isBracketed ? host.dropFirst().dropLast() : host[...])
+    // inet_pton(3) reads up to a NUL, and on some systems takes a zone (`%eth0`).
+    guard text.utf8.allSatisfy({ $0 != 0 && $0 != UInt8(ascii: "%") }) else { return nil }
+    let isIPv6 = text.utf8.contains(UInt8(ascii: ":"))
+    var bytes = [UInt8](repeating: 0, count: isIPv6 ? 16 : 4)
+    guard inet_pton(isIPv6 ? AF_INET6 : AF_INET, text, &bytes) == 1 else { return nil }
+    self.bytes = bytes
   }
 
   package var isIPv6: Bool { bytes.count == 16 }
@@ -181,8 +163,7 @@ package struct NetworkAddress: Sendable, Hashable {
     return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// The IPv4 address that this IPv6 address stands for (RFC 4291 §2.5.5.2): a socket for both shows
-  /// those of its IPv4 clients so.
+  /// The IPv4 address that this IPv6 address stands for (RFC 4291 §2.5.5.2).
   package var mappedIPv4: NetworkAddress? {
     guard isIPv6, bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF
     else { return nil }

@@ -60,7 +60,7 @@ struct ListenAddress: Sendable, Hashable {
 
   /// Whether the host is a numeric address, and no name.
   static func isNumeric(_ host: String) -> Bool {
-    host.contains(":") || NetworkAddress(host) != nil
+    host.contains(":") || NetworkAddress(host: host) != nil
   }
 
   private static func portOfAddress(_ text: some StringProtocol) throws -> Int {
@@ -89,7 +89,7 @@ struct ListenAddress: Sendable, Hashable {
     }
     // An interface may follow the address, as in fe80::1%eth0 (RFC 4007 §11).
     let address = text.prefix { $0 != "%" }
-    if NetworkAddress(address)?.isIPv6 == true { return text }
+    if NetworkAddress(host: address)?.isIPv6 == true { return text }
     guard !text.contains(":") else {
       throw wrong("'\(printable(text))' is not an IPv6 address")
     }

@@ -46,7 +46,7 @@ final class ProxyConnection: ChannelInboundHandler {
   /// The client's address; of an IPv4 client in that form, also at a socket for IPv6.
   lazy var clientText: String = {
     guard let address = context?.remoteAddress?.ipAddress else { return "?" }
-    return NetworkAddress(address)?.mappedIPv4?.text ?? address
+    return NetworkAddress(host: address)?.mappedIPv4?.text ?? address
   }()
   lazy var localText = context?.localAddress?.ipAddress
   private var isCounted = false

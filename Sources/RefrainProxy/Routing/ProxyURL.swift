@@ -99,7 +99,7 @@ struct ServedOrigin: Sendable {
   init?(_ url: URL) {
     var text = url.absoluteString.prefix { $0 != "?" && $0 != "#" }
     while text.hasSuffix("/") { text.removeLast() }
-    guard let parts = WebURL(String(text)), let origin = WebOrigin(parts) else { return nil }
+    guard let parts = WebURL(String(text)), let origin = WebOrigin(url) else { return nil }
     let path = parts.requestTarget
     (self.text, self.origin, self.path) = (String(text), origin, path == "/" ? "" : path)
   }
@@ -119,7 +119,7 @@ struct ServedOrigin: Sendable {
   }
 
   private func anyTarget(of url: URL) -> String? {
-    guard let parts = WebURL(url.absoluteString), WebOrigin(parts) == origin,
+    guard let parts = WebURL(url.absoluteString), WebOrigin(url) == origin,
       parts.requestTarget.hasPrefix(path)
     else { return nil }
     let rest = parts.requestTarget.dropFirst(path.count)

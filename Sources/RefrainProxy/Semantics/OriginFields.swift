@@ -94,7 +94,7 @@ extension HeaderFields {
 
   /// Without hop-by-hop fields, and without those that Connection names.
   var forwarded: HeaderFields {
-    let left = Self.hopByHop.union(Set(namedInConnection).subtracting(Self.endToEnd))
+    let left = Self.hopByHop.union(Set(members(of: "Connection")).subtracting(Self.endToEnd))
     return filter { !left.contains($0.name.lowercased()) }
   }
 

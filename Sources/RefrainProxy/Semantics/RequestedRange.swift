@@ -46,12 +46,8 @@ struct RequestedRange: Equatable, Sendable {
   }
 
   private static func number(_ bytes: UnsafeRawBufferPointer, _ index: inout Int) -> Int64? {
-    var value: Int64?
-    while index < bytes.count, bytes[index].isDigit {
-      value = value ?? 0
-      value?.append(digit: bytes[index])
-      index += 1
-    }
-    return value
+    let digits = bytes[index...].prefix(while: \.isDigit)
+    index = digits.endIndex
+    return Int64(saturatingDigits: String(decoding: digits, as: UTF8.self), at: .max)
   }
 }

@@ -68,7 +68,7 @@ final class SharedMemory: Sendable {
     return state.withLock { [terms] state -> Response? in
       guard let stored = state.responses[key], stored.url == resource.url,
         stored.variant == Variant.of(resource.headers, names: Variant.names(in: stored.fields)),
-        !terms.hasCookies || CacheControl.isForEverybody(stored.fields)
+        !terms.hasCookies || CacheControl(stored.fields, isShared: true).isForEverybody
       else { return nil }
       if stored.requestTime > state.lastChange(of: resourceKey),
         terms.accept(stored.freshness, at: now)

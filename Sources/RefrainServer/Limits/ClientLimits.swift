@@ -41,7 +41,7 @@ struct ClientNetwork: Sendable, Hashable {
 
   /// Anything but a numeric address is a client of its own.
   init(_ address: String) {
-    let known = NetworkAddress(address.prefix { $0 != "%" })
+    let known = NetworkAddress(host: address.prefix { $0 != "%" })
     bytes =
       (known?.mappedIPv4 ?? known).map { Array($0.bytes.prefix(8)) } ?? Array(address.utf8)
   }

@@ -60,7 +60,7 @@ package enum MarkupText {
     }
     let isHexadecimal = text.dropFirst().first == UInt8(ascii: "x")
     let digits = text.dropFirst(isHexadecimal ? 2 : 1).prefix {
-      isHexadecimal ? $0.hexadecimalValue != nil : $0.isDigit
+      isHexadecimal ? Character(Unicode.Scalar($0)).isHexDigit : $0.isDigit
     }
     guard digits.endIndex < text.endIndex, text[digits.endIndex] == UInt8(ascii: ";"),
       let value = UInt32(String(decoding: digits, as: UTF8.self), radix: isHexadecimal ? 16 : 10),

@@ -9,9 +9,12 @@ import Testing
     let control = CacheControl(
       "Public, MAX-AGE=\"60\" , private=\"a, no-store\",x=\"\\\", no-store\", immutable,"
         + "must-revalidate, stale-if-error = 5,,")
-    #expect(control.isPrivate && control.isPublic && control.mustRevalidate)
-    #expect(!control.noStore && !control.noCache && !control.mustUnderstand)
-    #expect(control.maxAge == 60 && control.staleIfError == 5 && control.sharedMaxAge == nil)
+    for name in ["private", "public", "must-revalidate", "immutable"] {
+      #expect(control.has(name), "\(name)")
+    }
+    #expect(!control.noStore && !control.noCache && !control.has("must-understand"))
+    #expect(control.seconds("max-age") == 60 && control.seconds("stale-if-error") == 5)
+    #expect(control.seconds("s-maxage") == nil)
   }
 
   @Test func `The no-cache directive counts even if it names fields`() {
@@ -33,7 +36,7 @@ import Testing
   func `A max-age saturates, and an invalid one counts as stale`(
     _ text: String, _ expected: Int64?
   ) {
-    #expect(CacheControl(text).maxAge == expected)
+    #expect(CacheControl(text).seconds("max-age") == expected)
   }
 
   @Test func `A missing header has no directives`() {
@@ -53,13 +56,13 @@ import Testing
 
   @Test(arguments: [
     ("max-age=60", 60), ("max-age=60, no-cache", 0), ("max-age=0, max-age=60", 0),
-    ("max-age=60.5", 0), ("max-age=-1", 0), ("max-age=60;x=1", 0), ("max-age=60 no-store", 0),
-    ("no-store=?0, max-age=60", 60), ("public, max-age=60", 60),
-    ("s-maxage=60, max-age=5", 60), ("private=(\"a\" \"b\"), max-age=60", 60),
+    ("public, max-age=60", 60), ("s-maxage=60, max-age=5", 60), ("s-maxage=x, max-age=60", 0),
     ("x=:YQ==:, max-age=60", 60), ("max-age=60,", 60), ("max-age = 60", 60), ("Max-Age=60", 60),
-    (",max-age=60", 60), ("max-age=60, no-cache, &", 0),
-    // None at all, or no valid dictionary: Cache-Control applies.
-    ("", 9), (" ", 9), (", ;", 9), ("max-age=60, &", 9), ("max-age=\"60\"", 9),
+    (",max-age=60", 60), ("max-age=60, no-cache, &", 0), ("no-cache", 0),
+    // Without a lifetime, or no valid dictionary: Cache-Control applies.
+    ("", 9), (" ", 9), (", ;", 9), ("max-age=60, &", 9), ("max-age=\"60\"", 9), ("public", 9),
+    ("max-age=60.5", 9), ("max-age=-1", 9), ("max-age=60;x=1", 9), ("max-age=60 no-store", 9),
+    ("must-revalidate", 9), ("private=(\"a\" \"b\"), max-age=60", 9),
   ])
   func `A shared cache follows CDN-Cache-Control`(
     _ value: String, _ lifetime: Double
@@ -77,9 +80,6 @@ import Testing
     #expect(!kept.noStore && kept.lifetime == 60)
     let left = Self.freshness(["CDN-Cache-Control": "no-store", "Cache-Control": "max-age=60"])
     #expect(left.noStore)
-    let expires = HTTPDate.format(Self.now + 60)
-    let silent = Self.freshness(["CDN-Cache-Control": "public", "Expires": expires])
-    #expect(silent.lifetime == 0 && silent.isGuessed == true)
     let revalidated = Self.freshness([
       "CDN-Cache-Control": "max-age=60, must-revalidate", "Cache-Control": "max-age=60",
     ])
@@ -91,7 +91,7 @@ import Testing
     ("max-age=x", "private"), ("public", "private"), ("no-store=?0", "no-store"),
     ("must-understand", "no-store"),
   ])
-  func `A CDN-Cache-Control that states nothing about storing does not permit it`(
+  func `A CDN-Cache-Control without a lifetime does not permit storing`(
     _ value: String, _ control: String
   ) {
     let headers: HeaderFields = ["CDN-Cache-Control": value, "Cache-Control": control]
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("max-age=60", 60), ("s-maxage=60, x", 60), ("max-age=0", 0), ("no-cache", 0),
+    ("max-age=60", 60), ("s-maxage=60, x", 60), ("max-age=0", 0),
   ])
   func `A CDN-Cache-Control that states how long permits storing`(
     _ value: String, _ lifetime: Double

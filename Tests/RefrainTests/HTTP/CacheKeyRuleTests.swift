@@ -54,7 +54,6 @@ struct CacheKeyRuleTests {
     ("?a%2Fb=1&a=2", "a/b", "?a=2"),
     ("?a/b=1&a=2", "a%2Fb", "?a=2"),
     ("?%C3%B6=1&o=2", "ö", "?o=2"),
-    ("?%E4=1&o=2", "%e4", "?o=2"),
   ])
   func `A name is compared decoded, and an asterisk at its end stands for any text`(
     _ text: String, _ name: String, _ expected: String
@@ -79,8 +78,6 @@ struct CacheKeyRuleTests {
     ("example.org", "http://EXAMPLE.org:8080/a?t=1", true),
     ("example.org", "http://me:pw@example.org./a?t=1", true),
     ("Example.ORG.", "http://example.org/a?t=1", true),
-    ("example.org", "http://example.org:/a?t=1", true),
-    ("example.org", "http://ex%61mple.org/a?t=1", true),
     ("example.org", "http://www.example.org/a?t=1", false),
     ("example.org", "http://example.org.evil.test/a?t=1", false),
     ("*.example.org", "http://www.example.org/a?t=1", true),

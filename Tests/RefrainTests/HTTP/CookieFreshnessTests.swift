@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `CDN-Cache-Control outranks Cache-Control for requests with cookies`() {
-    let targeted: HeaderFields = ["Cache-Control": "max-age=60", "CDN-Cache-Control": "public"]
+    let targeted: HeaderFields = ["Cache-Control": "x", "CDN-Cache-Control": "public, max-age=9"]
     #expect(isKept(targeted, asksWithCookies: true))
     let withdrawn: HeaderFields = ["Cache-Control": "public", "CDN-Cache-Control": "max-age=60"]
     #expect(!isKept(withdrawn, asksWithCookies: true))
@@ -50,8 +50,9 @@ import Testing
     let keeper = Freshness.Keeper(isShared: true)
     func confirmed(_ news: HeaderFields) -> Freshness {
       let merged = StoredFields.merged(stored, with: news, isConfirmation: true)
-      return .confirmed(
-        by: news, merged: merged, requestTime: Self.now, responseTime: Self.now, keeper: keeper)
+      return Freshness(
+        status: 200, headers: merged, confirmation: news, requestTime: Self.now,
+        responseTime: Self.now, keeper: keeper)
     }
     #expect(confirmed(["Set-Cookie": "a=b"]).noStore)
     #expect(!confirmed([:]).noStore)

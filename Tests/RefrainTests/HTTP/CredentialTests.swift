@@ -35,12 +35,6 @@ struct CredentialTests {
     try #expect(url(text).basicAuthorization == nil)
   }
 
-  @Test func `An octet outside UTF-8 is kept in the credentials`() throws {
-    try #expect(
-      url("http://a:%E4@host/").basicAuthorization
-        == "Basic " + Data([0x61, 0x3A, 0xE4]).base64EncodedString())
-  }
-
   @Test func `An error does not contain the password of the URL`() async throws {
     try await withCache { test in
       do {

@@ -54,14 +54,15 @@ struct ContentLengthTests {
     arguments: [
       ("bytes 0-499/1234", 0..<500, 1234), ("bytes 0-0/1", 0..<1, 1),
       ("bytes 500-999/*", 500..<1000, nil), ("bytes */1234", nil, 1234), ("bytes */0", nil, 0),
-      ("BYTES 0-1/2", 0..<2, 2), ("  bytes   0 - 1 / 2 ", 0..<2, 2), ("bytes\t0-1/2", 0..<2, 2),
+      ("BYTES 0-1/2", 0..<2, 2), ("  bytes   0-1/2 ", 0..<2, 2), ("bytes\t0-1/2", 0..<2, 2),
       ("bytes 00-01/02", 0..<2, 2),
       ("bytes 0-9223372036854775805/9223372036854775806", 0..<(.max - 1), .max - 1),
     ] as [(String, ByteRange?, Int64?)])
   func `A valid Content-Range gives the range and the total`(
     _ text: String, _ range: ByteRange?, _ total: Int64?
-  ) {
-    #expect(ContentRange(text) == ContentRange(range: range, total: total))
+  ) throws {
+    let parsed = try #require(ContentRange(text))
+    #expect(parsed.range == range && parsed.total == total)
   }
 
   @Test(arguments: [
@@ -70,7 +71,7 @@ struct ContentLengthTests {
     "bytes a-b/c", "bytes 0-1/-2", "bytes +0-1/2", "items 0-1/2", "bytes 0-1/2/3", "bytes 0-1-2/3",
     "bytes 0-9223372036854775807/*", "bytes 0-18446744073709551615/*",
     "bytes 0-1/9223372036854775808", "bytes 0-1/2, bytes 0-1/2", "bytes ٠-١/٢", "bytes 0x0-0x1/2",
-    "bytes 0-0/0",
+    "bytes 0-0/0", "bytes 0 - 1 / 2",
   ])
   func `An invalid Content-Range is rejected`(_ text: String) {
     #expect(ContentRange(text) == nil)
@@ -112,12 +113,5 @@ struct ContentLengthTests {
     #expect(headers.contentCodings == ["gzip"])
     headers.dropNoCodings()
     #expect(headers.values(of: "Content-Encoding") == ["gzip"])
-  }
-
-  @Test func `A field of codings alone stays as it is`() {
-    var headers: HeaderFields = ["Content-Encoding": "GZip", "ETag": "\"a\""]
-    headers.dropNoCodings()
-    #expect(headers.fields.map(\.value) == ["GZip", "\"a\""])
-    #expect(HeaderFields().contentCodings.isEmpty)
   }
 }

@@ -45,7 +45,7 @@ import Testing
 
   @Test(arguments: ["", "max-age=1000", "max-stale"])
   func `Outdated bytes are never accepted`(_ directives: String) {
-    let outdated = Freshness(confirmedAt: Self.now, lifetime: 60).outdated
+    let outdated = Freshness(confirmedAt: Self.now, lifetime: 60, isOutdated: true)
     #expect(!Self.terms(directives).accept(outdated, at: Self.now))
   }
 
@@ -110,9 +110,9 @@ import Testing
   @Test func `The freshness after a confirmation follows from the merged fields`() {
     let stored: HeaderFields = ["Cache-Control": "max-age=60, must-revalidate", "ETag": "\"a\""]
     let news: HeaderFields = ["Expires": HTTPDate.format(Self.now + 9), "Age": "5"]
-    let after = Freshness.confirmed(
-      by: news, merged: StoredFields.merged(stored, with: news, isConfirmation: true),
-      requestTime: Self.now, responseTime: Self.now)
+    let after = Freshness(
+      status: 200, headers: StoredFields.merged(stored, with: news, isConfirmation: true),
+      confirmation: news, requestTime: Self.now, responseTime: Self.now)
     #expect(after.lifetime == 60 && after.mustRevalidate)
     #expect(after.age(at: Self.now) == 5)
     #expect(after.isFresh(at: Self.now))

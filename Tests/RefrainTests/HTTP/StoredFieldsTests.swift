@@ -36,8 +36,8 @@ import Testing
     #expect(merged(stored, [:]) == ["Content-Type: audio/mpeg", "Date: old", "X-A: 1"])
   }
 
-  @Test func `Too long fields are left out, except Vary`() {
-    let long = String(repeating: "a", count: 5000)
+  @Test func `Fields without room are left out, except Vary`() {
+    let long = String(repeating: "a", count: 20_000)
     #expect(
       merged([:], ["X-Long": long, "X-A": "1", "Vary": long]) == ["X-A: 1", "Vary: \(long)"])
     var many = HeaderFields()
@@ -45,7 +45,7 @@ import Testing
     many.append("Vary", "Accept")
     let kept = merged([:], many)
     #expect(kept.last == "Vary: Accept")
-    #expect(kept.joined().utf8.count <= StoredFields.longestAll + 1000)
+    #expect(kept.joined().utf8.count <= StoredFields.longest + 1000)
   }
 
   @Test func `A long Vary leaves room for the other fields`() {

@@ -14,7 +14,6 @@ struct URINormalizingTests {
     ("HTTP://Example.ORG/A", "http://example.org/A"),
     ("http://example.org:80/a", "http://example.org/a"),
     ("https://example.org:443/a", "https://example.org/a"),
-    ("http://example.org:/a", "http://example.org/a"),
     ("http://example.org", "http://example.org/"),
     ("http://example.org?x", "http://example.org/?x"),
     ("http://example.org/./a/./b", "http://example.org/a/b"),

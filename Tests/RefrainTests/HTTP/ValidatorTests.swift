@@ -96,10 +96,6 @@ import Testing
       (Validator(etag: "W/\"a\""), Validator(etag: "W/\"b\""), .different),
       (Validator(lastModified: "x"), Validator(lastModified: "x"), .same),
       (Validator(lastModified: "x"), Validator(lastModified: "y"), .different),
-      (
-        Validator(lastModified: "Mon, 06 Nov 2023 08:49:37 GMT"),
-        Validator(lastModified: "Mon Nov  6 08:49:37 2023"), .same
-      ),
       (Validator(etag: "\"a\"", lastModified: "x"), Validator(lastModified: "x"), .weaklySame),
       (Validator(etag: "\"a\"", lastModified: "x"), Validator(lastModified: "y"), .different),
       (Validator(etag: "\"a\""), Validator(lastModified: "x"), .unknown),

@@ -71,7 +71,7 @@ struct Representation: Sendable {
   /// The response to a request from before the resource was changed is outdated already.
   mutating func refresh(_ freshness: Freshness?, askedAt time: Date, confirmedAt uptime: Uptime) {
     var freshness = freshness
-    if let invalidatedAt, time <= invalidatedAt { freshness = freshness?.outdated }
+    if let invalidatedAt, time <= invalidatedAt { freshness?.isOutdated = true }
     freshness?.confirmedUptime = uptime
     // A confirmation does not change the bytes.
     if self.freshness?.isTransformed == true { freshness?.isTransformed = true }
@@ -90,7 +90,7 @@ struct Representation: Sendable {
 
   /// Requires a revalidation before the next use; `time` is for `invalidatedAt` (RFC 9111 §4.4).
   mutating func outdate(since time: Date? = nil) {
-    freshness = freshness?.outdated
+    freshness?.isOutdated = true
     if let time { invalidatedAt = time }
   }
 
@@ -137,15 +137,15 @@ package final class StoredResponse: Sendable {
     self.information = information
     self.freshness = freshness
     headers = state.headers
-    validator = state.validator
+    validator = state.validator.stored
     invalidatedAt = state.invalidatedAt
     selection = state.selection
     isForEverybody =
-      CacheControl.isForEverybody(headers) && freshness.mayDifferByCookies != true
+      CacheControl(headers, isShared: true).isForEverybody && freshness.mayDifferByCookies != true
   }
 
-  package var etag: String? { validator.storedETag }
-  package var lastModified: String? { validator.storedLastModified }
+  package var etag: String? { validator.etag }
+  package var lastModified: String? { validator.lastModified }
   /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
   package var isStrongLastModified: Bool { validator.isStrongLastModified }
 

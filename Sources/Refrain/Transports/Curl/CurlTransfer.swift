@@ -179,7 +179,8 @@
     func connected(to text: String, from port: Int) -> Bool {
       if isKept, thread.hasInput(atPort: port) {
         needsRepetition = true
-      } else if requiresPublicAddress, NetworkAddress(text.prefix { $0 != "%" })?.isPrivate ?? true
+      } else if requiresPublicAddress,
+        NetworkAddress(host: text.prefix { $0 != "%" })?.isPrivate ?? true
       {
         hasPrivateAddress = true
       } else {
