@@ -18,29 +18,28 @@ extension MediaCache {
     /// The size of the first request after a seek, in bytes: small, since most seeks are probes.
     public var firstRequest: Int64 = 64 << 10
 
-    /// How long a reader waits for a running fetch to reach its offset before a separate fetch
-    /// starts there. Nil: as long as the origin takes to respond, at most half a second.
+    /// How long a reader waits for a running fetch to reach its offset before another one starts
+    /// there. Nil: as long as the origin takes to respond, at most half a second.
     public var joinPatience: Duration?
 
-    /// Whether stored bytes are never revalidated: a URL always names the same bytes. Only what was
-    /// found to have changed is revalidated all the same.
+    /// Whether a URL always names the same bytes: stored ones are never revalidated, unless they were
+    /// found to have changed.
     public var trustStored = false
 
     /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
     public var offline = false
 
-    /// Whether to follow RFC 9111 as a shared cache: responses private to one person are not
-    /// stored, and those that a private cache has stored in the same directory are not used.
+    /// Whether to follow RFC 9111 as a shared cache: what is private to one person is not stored, and
+    /// not used if a private cache has stored it in the same directory.
     public var isShared = false
 
     /// Returns the key for a resource without one, from its URL without user and password. Use
     /// `CacheKeyRule` to ignore query parameters that change, such as tokens.
     ///
-    /// The default is `CacheKey.init(url:)` without the signature of a signed URL, which is the
-    /// parameters of Amazon, CloudFront, Google, Azure and Akamai. All signatures of a URL share one
-    /// entry: it plays under each of them without a request while it is fresh. A shared cache
-    /// (`isShared`) ignores no parameter by itself: what is stored would outlive the rights of its
-    /// signature.
+    /// The default is `CacheKey.init(url:)` without the signature of a signed URL (Amazon, CloudFront,
+    /// Google, Azure, Akamai): all signatures of a URL share one entry, which plays under each of them.
+    /// A shared cache (`isShared`) ignores no parameter by default: what is stored would outlive the
+    /// rights of its signature.
     public var cacheKey: @Sendable (URL) -> CacheKey {
       get { ownKey ?? { CacheKey(withoutSignature: $0) } }
       set { ownKey = newValue }
@@ -60,17 +59,17 @@ extension MediaCache {
     }
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
-    /// new headers, which is requested again under the same key, or nil to give up. A user and
-    /// password in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest
-    /// (RFC 7616) if the origin asks for it.
+    /// new headers, which is requested under the same key, or nil to give up. A user and password in
+    /// the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest (RFC 7616) if the
+    /// origin asks for it.
     ///
-    /// A thrown error fails the request as a refusal by the origin, which players do not repeat. An
-    /// error of the network (`URLError`, `TransportError`) fails it as `.unreachable`, as when the
-    /// origin itself cannot be reached; a `MediaCacheError` is passed on.
+    /// A thrown error fails the request as a refusal by the origin, which players do not repeat; an
+    /// error of the network (`URLError`, `TransportError`) as `.unreachable`. A `MediaCacheError` is
+    /// passed on.
     ///
-    /// Called once for a whole group (`ResourcePolicy`): changed headers, and changed values of query
-    /// parameters, also apply to requests of the same group to the same origin (scheme, host and
-    /// port) that have the old ones. A request that is refused all the same is authorized by itself.
+    /// Called once for a whole group (`ResourcePolicy`): changed headers and values of query parameters
+    /// replace the old ones in the group's other requests to the same origin (scheme, host and port).
+    /// A request that is refused all the same is authorized by itself.
     public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
 
     /// The policy of resources that set none, part by part.
@@ -78,20 +77,17 @@ extension MediaCache {
 
     public var retry = RetryPolicy()
 
-    /// The longest silence before the first byte of a response, connecting included: of its head,
-    /// and of its body. Media may have to be brought from a tape or a cold archive first.
-    ///
-    /// Stored bytes do not wait for so long: if the origin does not confirm them within five
-    /// seconds, they play, unless it has forbidden that (`must-revalidate`). Connecting takes at
-    /// most ten seconds over `CurlTransport`.
+    /// The longest silence before the first byte of a response's head, connecting included, and of
+    /// its body: media may come from a tape. Connecting takes at most ten seconds over
+    /// `CurlTransport`. Stored bytes that the origin does not confirm within five seconds play, unless
+    /// it has forbidden that (`must-revalidate`).
     public var responseTimeout: Duration = .seconds(60)
 
     /// The longest silence in the middle of a response.
     public var silenceTimeout: Duration = .seconds(30)
 
-    /// The most bytes per second that are received from all origins together; nil for no limit.
-    /// Fetches that a player waits for come before those in the background. More than this may
-    /// arrive in a moment: what lies in the buffers of sockets.
+    /// The most bytes per second that are received from all origins together, except for what lies
+    /// in the buffers of sockets; nil for no limit. Fetches that a player waits for come first.
     public var originRate: Int64?
 
     /// Which networks may be used for what, and whether requests wait for a network.
@@ -102,8 +98,8 @@ extension MediaCache {
 
     package var clock: @Sendable () -> Moment = { .now }
 
-    /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
-    /// Linux and `URLSessionTransport` on Apple platforms.
+    /// The transport that performs the requests. Nil: `CurlTransport` on Linux, `URLSessionTransport`
+    /// on Apple platforms.
     public var transport: (any Transport)?
 
     public init() {}
@@ -122,10 +118,9 @@ extension MediaCache.Configuration {
 
 /// The settings that can be changed while a cache is in use.
 extension MediaCache {
-  /// Whether the cache makes no requests at all (`Configuration.offline`).
-  ///
-  /// Going offline ends running requests; their received bytes stay. Readers that wait for missing
-  /// bytes fail with `MediaCacheError.Code.offline`.
+  /// Whether the cache makes no requests at all (`Configuration.offline`). Going offline ends running
+  /// requests; their received bytes stay. Readers that wait for missing bytes fail with
+  /// `MediaCacheError.Code.offline`.
   public var isOffline: Bool {
     get { origin.isOffline }
     set {
@@ -140,9 +135,8 @@ extension MediaCache {
     set { origin.withMemory { $0.network = newValue } }
   }
 
-  /// The most bytes per second from all origins together (`Configuration.originRate`). A value below
-  /// 1 counts as 1. Applies at once, also to requests that run: those that pause for the old rate
-  /// notice within a quarter of a second.
+  /// The most bytes per second from all origins together (`Configuration.originRate`), at least 1. Also
+  /// applies to running requests, within a quarter of a second.
   public var originRate: Int64? {
     get { origin.withMemory { $0.pace.bytesPerSecond } }
     set { origin.withMemory { $0.pace.bytesPerSecond = newValue } }
@@ -154,8 +148,8 @@ extension MediaCache {
   /// Changes the limit, and evicts entries that are not in use, the least recently used first,
   /// until the usage is below it. Other caches of the directory keep their own limits.
   ///
-  /// - Returns: whether the usage is below the limit. If not, entries in use or pinned exceed it;
-  ///   nothing more is stored before they are closed or unpinned, and evicted.
+  /// - Returns: whether the usage is below the limit. If not, nothing more is stored until enough
+  ///   entries are closed or unpinned.
   @discardableResult
   public func setLimit(_ limit: Int64?) async -> Bool {
     budget.limit = limit
@@ -170,11 +164,11 @@ extension MediaCache {
 extension MediaCache {
   /// Makes a cache directory, and returns warnings of attributes that could not be set. Blocks.
   static func create(_ directory: String, on disk: any Disk) throws(DiskError) -> [CacheEvent] {
+    // Only the directory that is entirely ours: the cache may lie in a folder with other files.
     let path = DiskBudget.entriesPath(in: directory)
     try disk.makeDirectories(path)
     do {
-      // Only the directory that is entirely ours: the cache may lie in a folder with other files.
-      // Set on every opening, because a process may end between the two steps.
+      // On every opening: a process may end between the two steps.
       try disk.setStoredMediaAttributes(path)
       return []
     } catch {
@@ -196,41 +190,20 @@ extension MediaCache {
   /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
   ///   Specification), for all programs of the user.
   public static var defaultDirectory: URL {
+    let manager = FileManager.default
+    var folder =
+      manager.urls(for: .cachesDirectory, in: .userDomainMask).first ?? manager.temporaryDirectory
     #if os(macOS) || targetEnvironment(macCatalyst)
-      directoryOnMac(.cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
-    #elseif canImport(Darwin)
-      // In the app's container, which holds no other app's caches.
-      URL.cachesDirectory.appending(component: "Refrain", directoryHint: .isDirectory)
-    #else
-      directoryOnLinux(
-        ProcessInfo.processInfo.environment,
-        home: FileManager.default.homeDirectoryForCurrentUser)
+      // All apps share the folder, and one must neither evict nor play the entries of another.
+      if let name = Bundle.main.bundleIdentifier, !name.isEmpty {
+        folder.append(component: name, directoryHint: .isDirectory)
+      }
     #endif
-  }
-
-  /// Returns a folder inside the app's own, named by its bundle identifier as is customary (Apple's
-  /// File System Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and
-  /// one must neither evict nor play the entries of another. Inside a sandbox, too, so that it does
-  /// not change when an app is sandboxed. A program without a bundle has no folder of its own.
-  static func directoryOnMac(_ caches: URL, bundleIdentifier: String?) -> URL {
-    var folder = caches
-    // Letters, digits, hyphens and periods (CFBundleIdentifier): a path that cannot lead elsewhere.
-    if let bundleIdentifier, !bundleIdentifier.isEmpty, !bundleIdentifier.hasPrefix("."),
-      !bundleIdentifier.contains("/")
-    {
-      folder.append(component: bundleIdentifier, directoryHint: .isDirectory)
-    }
-    return folder.appending(component: "Refrain", directoryHint: .isDirectory)
-  }
-
-  static func directoryOnLinux(_ environment: [String: String], home: URL) -> URL {
-    // The specification requires ignoring relative paths.
-    if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
-      return URL(filePath: base, directoryHint: .isDirectory)
-        .appending(path: "refrain", directoryHint: .isDirectory)
-    }
-    let named = environment["HOME"] ?? ""
-    let folder = named.isEmpty ? home : URL(filePath: named, directoryHint: .isDirectory)
-    return folder.appending(path: ".cache/refrain", directoryHint: .isDirectory)
+    #if canImport(Darwin)
+      folder.append(component: "Refrain", directoryHint: .isDirectory)
+    #else
+      folder.append(component: "refrain", directoryHint: .isDirectory)
+    #endif
+    return folder
   }
 }
