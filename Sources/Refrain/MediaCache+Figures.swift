@@ -34,7 +34,7 @@ extension MediaCache {
       switch event {
       case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
         .fetchFinished(let other, _, _), .opened(let other):
-        other == key || Selection.isRepresentation(other, ofAny: [key])
+        other == key || other.resourceKey == key
       default: false
       }
     }

@@ -17,7 +17,8 @@ extension MediaCache {
     }
     let resource = completed(resource)
     var (key, terms) = (key ?? requestKey(for: resource), terms)
-    for _ in 0..<Selection.longestChain {
+    // A representation may vary by more fields than the one found first, and so on.
+    for _ in 0..<6 {
       let entry = try await entry(for: key, resource)
       // One that is not returned is cancelled as it is deallocated.
       let reader = try MediaReader(
@@ -29,8 +30,7 @@ extension MediaCache {
         entry.current?.withState { entry.renew(resource, &$0) }
         return reader
       }
-      let invalidatedAt = reader.generation.withState { $0.representation.invalidatedAt }
-      terms.notBefore = [terms.notBefore, invalidatedAt].compactMap { $0 }.max()
+      terms.notBefore = [terms.notBefore, known?.invalidatedAt].compactMap { $0 }.max()
       key = other
     }
     throw MediaCacheError(
@@ -38,12 +38,12 @@ extension MediaCache {
       remedy: "Correct the Vary header at the origin.")
   }
 
-  /// Returns what is known of the resource; nil if this reader's request is the first. Waits for
-  /// the response to another request with other headers, by which it may vary.
+  /// Returns what is known of the resource, after the response to another request with other headers,
+  /// by which it may vary; nil if this reader's request is the first.
   private func known(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource
   ) async throws -> StoredResponse? {
-    for _ in 0..<Selection.longestChain {
+    for _ in 0..<6 {
       if let known = entry.current?.withState({ $0.known }) { return known }
       let asked = entry.resource
       if asked.headers == resource.headers, Credentials.of(asked) == Credentials.of(resource) {
@@ -89,16 +89,15 @@ extension MediaCache {
 
   // MARK: Without a request
 
-  /// Returns the key of the entries that a request uses: in a cache for several people, requests
-  /// with credentials have entries of their own.
+  /// In a cache for several people, requests with credentials have entries of their own.
   func requestKey(for resource: Resource) -> CacheKey {
     let key = key(for: resource)
     guard isShared, resource.key == nil else { return key }
     return Credentials.key(key, for: resource)
   }
 
-  /// Returns the key under which the resource is stored: that of the representation that its
-  /// headers select. Makes no request. If nothing is stored, returns the resource's own key.
+  /// Returns the key of the representation that the resource's headers select; its own key if nothing
+  /// is stored. Makes no request.
   public func storedKey(for resource: Resource) async -> CacheKey {
     let (stored, key) = (stored, requestKey(for: resource))
     return await IOThreads.background.run { stored.storedKey(from: key, for: resource.headers) }

@@ -3,18 +3,13 @@ package import Foundation
 
 /// Looks at what is stored. Makes no request.
 extension MediaCache {
-  private static let lookupStep = 256
-
   /// Returns the stored amounts of parts of resources, in their order. Calls `part` with the number
   /// of each, on no particular thread. Throws `CancellationError`.
   package func storedAmounts(
     of count: Int, _ part: @Sendable @escaping (Int) -> WantedPart
   ) async throws -> [StoredAmount] {
-    let steps = stride(from: 0, to: count, by: Self.lookupStep).map {
-      $0..<min($0 + Self.lookupStep, count)
-    }
-    let amounts = try await inParallel(steps) { step in
-      let parts = step.map(part)
+    let amounts = try await inParallel(Array(stride(from: 0, to: count, by: 256))) { start in
+      let parts = (start..<min(start + 256, count)).map(part)
       return await self.look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
     }
     return amounts.flatMap(\.self)
@@ -31,20 +26,14 @@ extension MediaCache {
   /// Whether a document is stored under the key, or nothing that can be read. What was stored
   /// without rules is one if it is named so.
   package func mayBeDocument(_ key: CacheKey, by rules: any DocumentRules) async -> Bool {
-    let known = table.openEntry(for: key)?.current?.withState { $0.known }
-    if let known {
-      let information = known.information
-      return known.freshness.pace != nil
-        || rules.isDocument(mimeType: information.mimeType, url: information.finalURL)
-    }
-    guard let record = await writtenRecord(for: key), let url = URL(string: record.finalURL)
-    else { return true }
-    return record.freshness.pace != nil || rules.isDocument(mimeType: record.mimeType, url: url)
+    guard let known = await storedResponse(for: key) else { return true }
+    let (type, url) = (known.information.mimeType, known.information.finalURL)
+    return known.freshness.pace != nil || rules.isDocument(mimeType: type, url: url)
   }
 
-  func writtenRecord(for key: CacheKey) async -> EntryRecord? {
-    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
-    return await IOThreads.background.run { directory.writtenRecord }
+  func storedResponse(for key: CacheKey) async -> StoredResponse? {
+    let stored = stored
+    return await IOThreads.background.run { stored.response(for: key) }
   }
 
   package struct StoredAmount: Sendable, Hashable {

@@ -9,12 +9,8 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   /// Creates a key from the normalized URL (RFC 3986 §6.2.2): scheme and host in lower case,
   /// without the default port, without `.` and `..` in its path, and with nothing percent-encoded
-  /// that need not be. Requests keep the original spelling.
-  ///
-  /// The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and no user and
-  /// password, since a key is stored and shown.
-  ///
-  /// `CacheKeyRule` creates keys that ignore some parameters of the query.
+  /// that need not be. The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and
+  /// no user and password, because it is stored and shown.
   public init(url: URL) {
     rawValue = Self.reference(of: url).textWithoutFragment
   }
@@ -32,18 +28,17 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
   public var description: String { rawValue }
 }
 
-/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. The hash need not resist
-/// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
-/// another key, and two colliding keys only displace each other.
+/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. Need not resist deliberate
+/// collisions: the record holds the whole key, so that two colliding keys only displace each other.
 enum KeyHash {
-  /// Returns the name for a key. The second half is that of the resource's own key: one look at a
-  /// shard finds all representations.
+  /// The second half is that of the resource's own key: one look at a shard finds all
+  /// representations.
   static func name(of key: CacheKey) -> String {
     hash(of: key.rawValue).prefix(16) + family(of: key)
   }
 
   static func family(of key: CacheKey) -> String {
-    String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
+    String(hash(of: key.resourceKey.rawValue).suffix(16))
   }
 
   static func hash(of text: String) -> String {
@@ -61,40 +56,25 @@ enum KeyHash {
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
-/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1).
-struct Selection: Sendable, Hashable {
-  var varying: [String]
-  /// A hash of their values in the answered request.
-  var variant: String?
-
-  init(headers: HeaderFields, variant: String?) {
-    varying = Variant.names(in: headers)
-    self.variant = variant
-  }
-
-  /// Returns the key of the representation that a request selects; nil if it is this one.
-  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
-    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
-    return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
-  }
-
-  /// A representation may vary by more fields than the one found first, and so on.
-  static let longestChain = 6
-
+/// The representations of a resource, and its responses for several people. No URL has a space.
+extension CacheKey {
   private static let variantMark = " vary:"
-  static let credentialsMark = " for:"
+  private static let credentialsMark = " for:"
 
-  static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
-    resourceKey(of: other).map(keys.contains) ?? false
+  func representation(_ variant: String) -> CacheKey {
+    CacheKey(rawValue: "\(rawValue)\(Self.variantMark)\(variant)")
   }
 
-  /// Returns the key of the resource of which another key is a representation, before the first
-  /// mark; nil if it is none. No URL has a space.
-  static func resourceKey(of representation: CacheKey) -> CacheKey? {
-    let text = representation.rawValue
-    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
-    return [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }.min()
-      .map { CacheKey(rawValue: String(text[..<$0])) }
+  func authorized(by credentials: String) -> CacheKey {
+    CacheKey(rawValue: "\(rawValue)\(Self.credentialsMark)\(credentials)")
+  }
+
+  /// The key of the resource of which this may be a representation: the text before the first mark.
+  var resourceKey: CacheKey {
+    guard rawValue.utf8.contains(UInt8(ascii: " ")) else { return self }
+    let marks = [Self.variantMark, Self.credentialsMark]
+    let end = marks.compactMap { rawValue.firstRange(of: $0)?.lowerBound }.min()
+    return end.map { CacheKey(rawValue: String(rawValue[..<$0])) } ?? self
   }
 }
 
@@ -128,15 +108,13 @@ package enum Variant {
 /// configuration.cacheKey = rule.key(for:)
 /// ```
 ///
-/// The rest of the URL is the key, as in `CacheKey.init(url:)`: the other parameters keep their
-/// order and spelling. Requests go to the URL as given, with all of its parameters.
-///
-/// Without a rule, common signatures are ignored (`MediaCache.Configuration.cacheKey`). A rule decides
-/// alone.
+/// The rest of the URL is the key, as in `CacheKey.init(url:)`; the other parameters keep their
+/// order and spelling. Requests go to the URL as given. Without a rule, common signatures are ignored
+/// (`MediaCache.Configuration.cacheKey`); a rule decides alone.
 ///
 /// - Warning: Ignore only parameters that do not select content: URLs that differ in nothing else
-///   share one entry. Stored bytes are served without a check of an ignored token. A shared cache
-///   (`MediaCache.Configuration.isShared`) must therefore not ignore parameters that grant access.
+///   share one entry, served without a check of an ignored token. A shared cache
+///   (`MediaCache.Configuration.isShared`) must not ignore parameters that grant access.
 public struct CacheKeyRule: Sendable, Hashable {
   private struct Parameter: Sendable, Hashable {
     private let bytes: [UInt8]
@@ -162,14 +140,12 @@ public struct CacheKeyRule: Sendable, Hashable {
   /// Creates a rule that ignores parameters on every host.
   ///
   /// Parameters are separated by `&` alone (not `;`), and a name ends at the first `=`. All
-  /// parameters of a name are ignored, with or without a value. If no parameter remains, the key
-  /// has no `?`.
+  /// parameters of a name are ignored, with or without a value. If none remains, the key has no `?`.
   ///
   /// - Parameters:
   ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name that
   ///     ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
-  ///   - kept: names, as in `names`, that are never ignored, on no host: those that always select
-  ///     content.
+  ///   - kept: names, as in `names`, that are never ignored, on no host.
   public init(ignoring names: [String] = [], keeping kept: [String] = []) {
     ignored = names.map { Parameter($0) }
     self.kept = kept.map { Parameter($0) }
@@ -202,8 +178,8 @@ public struct CacheKeyRule: Sendable, Hashable {
 
 extension CacheKey {
   /// Creates a key from the normalized URL without its signature: parameters that grant access for a
-  /// while, and differ in each URL of the same bytes. It is recognized only whole, by names that
-  /// belong to one service: a parameter that merely resembles one may select content.
+  /// while. It is recognized only whole, by names that belong to one service: a parameter that merely
+  /// resembles one may select content.
   init(withoutSignature url: URL) {
     self.init(url, without: SignatureScheme.names(in:))
   }
@@ -218,8 +194,7 @@ extension CacheKey {
       let ignored = ignored(Set(all.map(\.0)))
       let kept = all.filter { !ignored.contains($0.0) }.map(\.1)
       if kept.count < all.count {
-        let isEmpty = kept.allSatisfy(\.isEmpty)
-        reference.query = isEmpty ? nil : kept.joined(separator: "&")
+        reference.query = kept.allSatisfy(\.isEmpty) ? nil : kept.joined(separator: "&")
       }
     }
     rawValue = reference.textWithoutFragment
@@ -228,14 +203,19 @@ extension CacheKey {
 
 /// A way to sign URLs. Names are compared with case, as the services do.
 private struct SignatureScheme: Sendable {
-  /// Groups of names: a signed URL has at least one name of each.
+  /// A signed URL has at least one name of each of these groups.
   private let marks: [Set<[UInt8]>]
   private let names: Set<[UInt8]>
 
-  private init(_ marks: [[String]], _ others: [String] = []) {
-    func bytes(_ names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
-    self.marks = marks.map(bytes)
-    names = bytes(marks.flatMap(\.self) + others)
+  /// - Parameters:
+  ///   - marks: groups of names, as `a b|c`: `a`, and `b` or `c`.
+  ///   - others: the names of further parameters.
+  private init(_ marks: String, _ others: String = "") {
+    func names(_ text: some StringProtocol, _ separator: Character) -> Set<[UInt8]> {
+      Set(text.split(separator: separator).map { Array($0.utf8) })
+    }
+    self.marks = marks.split(separator: " ").map { names($0, "|") }
+    self.names = self.marks.reduce(names(others, " ")) { $0.union($1) }
   }
 
   /// Returns the names of the signatures that are whole among the names of a query.
@@ -244,28 +224,23 @@ private struct SignatureScheme: Sendable {
       .reduce(into: []) { $0.formUnion($1.names) }
   }
 
-  /// Version 4 of Amazon, and Google's form of it.
-  private static func fourth(_ prefix: String) -> Self {
-    let others = ["Algorithm", "Date", "Expires", "SignedHeaders", "Security-Token"]
-    return Self([["\(prefix)Signature"], ["\(prefix)Credential"]], others.map { prefix + $0 })
-  }
-
-  private static let all: [Self] = [
-    fourth("X-Amz-"), fourth("X-Goog-"),
-    // Version 2 of Amazon and Google; Google's CDN.
+  private static let all = [
+    // Version 4 of Amazon, and Google's form of it.
     Self(
-      [["Signature"], ["Expires"], ["AWSAccessKeyId", "GoogleAccessId", "KeyName"]],
-      ["x-amz-security-token"]),
+      "X-Amz-Signature X-Amz-Credential",
+      "X-Amz-Algorithm X-Amz-Date X-Amz-Expires X-Amz-SignedHeaders X-Amz-Security-Token"),
+    Self(
+      "X-Goog-Signature X-Goog-Credential",
+      "X-Goog-Algorithm X-Goog-Date X-Goog-Expires X-Goog-SignedHeaders X-Goog-Security-Token"),
+    // Version 2 of Amazon and Google; Google's CDN.
+    Self("Signature Expires AWSAccessKeyId|GoogleAccessId|KeyName", "x-amz-security-token"),
     // CloudFront, with a canned or a custom policy.
-    Self([["Signature"], ["Key-Pair-Id"], ["Expires", "Policy"]]),
+    Self("Signature Key-Pair-Id Expires|Policy"),
     // A shared access signature of Azure; its `rsc*` select response fields.
     Self(
-      [["sig"], ["sv"], ["se", "si"]],
-      [
-        "st", "sp", "sr", "ss", "srt", "spr", "sip", "sdd", "ses", "skoid", "sktid", "skt", "ske",
-        "sks", "skv", "saoid", "suoid", "scid",
-      ]),
+      "sig sv se|si",
+      "st sp sr ss srt spr sip sdd ses skoid sktid skt ske sks skv saoid suoid scid"),
     // Akamai.
-    Self([["hdnts"]]), Self([["hdnea"]]), Self([["hdntl"]]), Self([["__token__"]]),
+    Self("hdnts"), Self("hdnea"), Self("hdntl"), Self("__token__"),
   ]
 }

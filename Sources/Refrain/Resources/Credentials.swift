@@ -16,8 +16,7 @@ package enum Credentials {
   /// several people (RFC 9111 §3.5).
   package static func key(_ key: CacheKey, for resource: Resource) -> CacheKey {
     let credentials = of(resource)
-    guard credentials != none else { return key }
-    return CacheKey(rawValue: "\(key.rawValue)\(Selection.credentialsMark)\(credentials)")
+    return credentials == none ? key : key.authorized(by: credentials)
   }
 }
 
