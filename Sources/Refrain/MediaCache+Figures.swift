@@ -19,9 +19,8 @@ extension MediaCache {
     return CacheProgress(length: summary?.length, spans: summary?.spans ?? RangeSet())
   }
 
-  /// Returns the ranges of the entry open under a key that are being fetched, with `Int64.max` for
-  /// an unknown end. Changes with the events `fetchStarted` and `fetchFinished`, and unlike those
-  /// is right about requests that share bytes, were shortened, or began earlier.
+  /// Returns the ranges of an open entry that are being fetched, with `Int64.max` for an unknown end.
+  /// Changes with the events `fetchStarted` and `fetchFinished`.
   package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
     table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
   }
@@ -67,8 +66,7 @@ public struct CacheProgress: Sendable, Hashable {
   public var spans: RangeSet<Int64>
 
   public init(length: Int64?, spans: RangeSet<Int64>) {
-    self.length = length
-    self.spans = spans
+    (self.length, self.spans) = (length, spans)
   }
 
   /// The number of stored bytes.
@@ -92,7 +90,7 @@ extension MediaCache {
     package var originRequests: Int64
     /// Of bodies.
     package var originBytes: Int64
-    /// The entries that were removed, all or in part, to make room.
+    /// Of entries, all or in part.
     package var evictions: Int64
     package var evictedBytes: Int64
     package var openEntries: Int
@@ -100,7 +98,7 @@ extension MediaCache {
     /// The disk space of all entries, as counted: at least the allocated blocks.
     package var usedBytes: Int64
     package var limit: Int64?
-    /// The disk space that is free for this user; nil if the system does not report it.
+    /// Free for this user; nil if the system does not report it.
     package var freeBytes: Int64?
   }
 
@@ -126,24 +124,21 @@ extension MediaCache {
   package enum DiskTrial: Sendable, Hashable {
     case works
     case full
-    /// A sentence that says what failed.
     case fails(String)
   }
 
-  /// Writes a small unnamed file in the cache directory and syncs it. May take as long as the disk
-  /// does.
+  /// Writes a small unnamed file in the cache directory and syncs it, however long the disk takes.
   package func tryDisk() async -> DiskTrial {
     let budget = budget
     return await IOThreads.trial.run {
       let disk = budget.disk
-      // Several proxies over one cache may try the disk at once.
       let path = "\(budget.directory)/trial-\(UUID().uuidString)"
       do throws(DiskError) {
         guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
           return .fails("\(budget.entriesPath) is missing.")
         }
         let file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
-        // First: nothing is left if the process ends during the trial.
+        // First: nothing is left if the process ends now.
         try disk.remove(path)
         try file.write([UInt8](repeating: 0x5A, count: 512), at: 0)
         try file.sync()
@@ -166,7 +161,7 @@ package struct EntryActivity: Sendable {
   package var spans: RangeSet<Int64>
   /// The bytes still to arrive of running requests, in order.
   package var fetching: [ByteRange]
-  /// The positions of the readers that play, in order. A prefetch is none of them.
+  /// The positions of the readers that play, in order.
   package var readers: [Int64]
   /// The bytes received from the origin since the entry was opened.
   package var received: Int64

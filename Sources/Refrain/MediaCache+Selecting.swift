@@ -25,7 +25,7 @@ extension MediaCache {
         entry: entry, resource: resource, fill: fill ?? configuration.fill,
         isBackground: isBackground, terms: terms)
       let known = try await known(entry, reader, resource)
-      if terms.hasCookies, known?.isForEverybody == false { throw ReadTerms.personal }
+      if terms.hasCookies, known?.isForEverybody == false { throw MediaCacheError.personal }
       guard !terms.namesEntry, let other = known?.otherKey(than: key, for: resource.headers) else {
         entry.current?.withState { entry.renew(resource, &$0) }
         return reader

@@ -22,8 +22,7 @@ extension MediaCache {
     try await progress(of: Resource(url: url))
   }
 
-  /// Returns the progress of the resource at this URL after each change; see
-  /// `progressUpdates(of:)`.
+  /// Returns the progress of the resource at this URL after each change.
   public func progressUpdates(of url: URL) -> AsyncStream<CacheProgress> {
     progressUpdates(of: Resource(url: url))
   }
@@ -33,8 +32,7 @@ extension MediaCache {
     try await entry(for: Resource(url: url))
   }
 
-  /// Returns the media file of the resource at this URL if all of it is stored; see
-  /// `completeFile(for:)`.
+  /// Returns the media file of the resource at this URL if all of it is stored.
   public func completeFile(for url: URL) async throws -> URL? {
     try await completeFile(for: Resource(url: url))
   }
@@ -64,10 +62,8 @@ extension MediaCache {
     return try await open(resource, on: terms, fill: fill)
   }
 
-  /// Prefetches the rest of a stored entry; see `prefetch(_:range:progress:)`. Missing bytes are
-  /// requested from the URL of the entry, without headers.
-  ///
-  /// - Throws: `MediaCacheError`, `.badURL` if nothing is stored under the key.
+  /// Prefetches the rest of a stored entry, as `open(_:fill:)` requests it and throws; see
+  /// `prefetch(_:range:progress:)`.
   @discardableResult
   public func prefetch(
     _ key: CacheKey, range: ByteRange? = nil,

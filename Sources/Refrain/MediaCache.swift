@@ -11,17 +11,17 @@ public final class MediaCache: Sendable {
   let configuration: Configuration
   package let privateFiles: PrivateFiles
 
-  /// Opens a cache directory, creating it if it is missing. Several caches, in several
-  /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
+  /// Opens a cache directory, creating it if it is missing. Reads no entry. Several caches, in
+  /// several processes, may use one directory.
   ///
   /// On Apple platforms stored bytes are excluded from backups and readable while the device is
   /// locked, which background playback needs. If the system refuses that, the first consumer of
   /// `events` receives a warning.
   ///
-  /// In the container of an app group on iOS, tvOS and visionOS, no file is locked: the system ends
-  /// an app that is suspended with a lock there (exception code `0xdead10cc`). Use such a directory
-  /// from one process at a time, as the first warning of `events` says: several never read wrong
-  /// bytes, but undo each other's storing, and each has the whole limit.
+  /// Use a directory in the container of an app group on iOS, tvOS and visionOS from one process at a
+  /// time, as a warning of `events` says: no file is locked there, because the system ends an app that
+  /// is suspended with a lock (`0xdead10cc`). Several processes never read wrong bytes, but undo each
+  /// other's storing, and each has the whole limit.
   ///
   /// - Parameters:
   ///   - directory: a directory for the cache alone; `defaultDirectory` by default.
@@ -92,9 +92,8 @@ public final class MediaCache: Sendable {
     #endif
   }
 
-  /// Starts the threads that read, write and send requests, which otherwise start with the first
-  /// request. For programs that load libraries meanwhile: while glibc maps and relocates the
-  /// libraries of a dlopen(3), it holds a lock that every new thread needs.
+  /// Starts the threads that otherwise start with the first request. For programs that load
+  /// libraries meanwhile: during dlopen(3), glibc holds a lock that every new thread needs.
   package func startThreads() {
     _ = (IOThreads.shared, IOThreads.background)
     #if os(Linux)
@@ -107,18 +106,16 @@ public final class MediaCache: Sendable {
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
   /// §4.1).
   ///
-  /// Usually makes no request: the first read does. The key alone decides what is used
-  /// (`key(for:)`): whoever opens the cache may read what is stored, with any credentials or none,
-  /// and under any signature of the URL. The requests have the newest URL and headers given for the
-  /// key. While readers with other headers wait for their first response, this one waits for it too.
+  /// Usually makes no request: the first read does. While a reader with other headers waits for its
+  /// first response, this one waits for it too. Requests have the newest URL and headers given for
+  /// the key.
   ///
-  /// An app with several accounts sets `Configuration.partition`. In a cache for several people
+  /// The key alone (`key(for:)`) decides what is used, not the credentials or the signature of the
+  /// URL. An app with several accounts sets `Configuration.partition`. In a cache for several people
   /// (`Configuration.isShared`), each set of credentials has entries of its own.
   ///
-  /// - Parameters:
-  ///   - resource: the URL to read, with its headers and key.
-  ///   - fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
-  /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https;
+  /// - Parameter fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
+  /// - Throws: `MediaCacheError`, `.badURL` if the URL is neither http nor https;
   ///   `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: ReadTerms(), fill: fill)
@@ -132,14 +129,12 @@ public final class MediaCache: Sendable {
 
   // MARK: Prefetching
 
-  /// Fetches a range of the resource, or all of it, into the cache; stored bytes are not fetched
-  /// again. Gives way to readers. Cancelling the task stops it and keeps the received bytes.
+  /// Fetches what is missing of the resource, or of a range, into the cache. Gives way to readers.
+  /// Cancelling the task stops it and keeps the received bytes.
   ///
   /// - Parameters:
-  ///   - resource: the URL to fetch, with its headers and key.
   ///   - range: the bytes to fetch; nil: all.
-  ///   - progress: called as bytes are stored, at most ten times a second, and at the end, on no
-  ///     particular thread.
+  ///   - progress: called at most ten times a second, and at the end, on no particular thread.
   /// - Throws: `MediaCacheError`, `.storage` if the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
@@ -160,20 +155,17 @@ public final class MediaCache: Sendable {
 
   // MARK: Looking into it
 
-  /// Returns the media file of a complete entry, which any program can open; nil while bytes are
-  /// missing. The file belongs to the cache: open it, copy it, do not change it.
+  /// Returns the media file of a complete entry, which any program may open, but not change; nil while
+  /// bytes are missing.
   public func completeFile(for key: CacheKey) async throws -> URL? {
     guard let summary = try await entry(for: key), summary.isComplete else { return nil }
     return summary.file
   }
 
-  /// Returns every stored entry, the most recently used first. Skips foreign and broken files, with
-  /// a warning event.
+  /// Returns every stored entry, the most recently used first. Broken ones cause a warning event.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
-  public func entries() async throws -> [EntrySummary] {
-    try await listing().entries
-  }
+  public func entries() async throws -> [EntrySummary] { try await listing().entries }
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
@@ -188,9 +180,7 @@ public final class MediaCache: Sendable {
   /// Returns the disk usage of the directory. Reads the record of every entry, as `entries` does.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
-  public func usage() async throws -> Usage {
-    try await listing().usage
-  }
+  public func usage() async throws -> Usage { try await listing().usage }
 
   public struct Usage: Sendable, Hashable, Codable {
     /// The allocated blocks of all entries, in bytes.
@@ -201,13 +191,10 @@ public final class MediaCache: Sendable {
     public var entries: Int
   }
 
-  /// Checks every entry, or one, against its files. Bytes that a record claims and the file does
-  /// not hold are dropped from the record and fetched again; files that no record claims are
-  /// removed. Entries in use are skipped.
+  /// Checks every entry, or one, against its files. Bytes that the files do not hold are dropped from
+  /// the record; files that no record claims are removed. Entries in use are skipped.
   ///
-  /// - Parameters:
-  ///   - key: the entry to check; nil: all entries.
-  ///   - progress: called for each checked entry, on several threads at once.
+  /// - Parameter progress: called for each checked entry, on several threads at once.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read;
   ///   `CancellationError`.
   public func verify(
@@ -228,8 +215,8 @@ public final class MediaCache: Sendable {
 
   // MARK: Removing
 
-  /// Removes an entry, and those of other representations of its resource. Readers of this process
-  /// that have it open continue with the files that they hold.
+  /// Removes an entry, and those of other representations of its resource. Its readers in this process
+  /// continue.
   ///
   /// - Returns: the disk space freed, in bytes; nil if there was no such entry.
   /// - Throws: `MediaCacheError`, `.inUse` if another process is writing it, `.storage`;
@@ -245,8 +232,7 @@ public final class MediaCache: Sendable {
 
   /// Removes every entry that no other process is writing, the headers and cookies that proxies
   /// have stored for streams, and the positions and the queue that players have stored. A running
-  /// proxy keeps in memory what it uses, and stores none of it again; a running player stores the
-  /// queue and the position of what it plays from then on.
+  /// proxy stores none of it again; a running player stores its queue and position again.
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.
@@ -259,25 +245,16 @@ public final class MediaCache: Sendable {
     let time = now.wall
     origin.withMemory { $0.companions = [:] }
     // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
-    var removed = await removePrivateFiles()
-    let freed: Result<Int64, any Error>
-    do {
-      freed = .success(try await stored.removeAll(at: time, progress: progress))
-    } catch {
-      freed = .failure(error)
-    }
+    let removed = await removePrivateFiles()
+    let freed = try await stored.removeAll(at: time, progress: progress)
     // There may be room for the record of the removal now.
-    if case .failure = removed { removed = await removePrivateFiles() }
-    // Credentials that are left, or may be stored again, matter more than why entries are left.
-    try removed.get()
-    return try freed.get()
+    if case .failure = removed { try await removePrivateFiles().get() }
+    return freed
   }
 
   private func removePrivateFiles() async -> Result<Void, MediaCacheError> {
     await IOThreads.background.run {
-      Result { () throws(MediaCacheError) in
-        try self.privateFiles.removeAll { self.now.uptime }
-      }
+      Result { () throws(MediaCacheError) in try privateFiles.removeAll { now.uptime } }
     }
   }
 
@@ -286,7 +263,7 @@ public final class MediaCache: Sendable {
   /// Returns the events of this cache from the call on. Slow consumers lose the oldest events.
   ///
   /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
-  ///   which occur with every chunk of bytes and cost a busy cache time.
+  ///   which every chunk of bytes causes.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
     events.stream(includingTraffic: includingTraffic)
   }

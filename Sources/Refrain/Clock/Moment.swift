@@ -7,16 +7,13 @@ package import Foundation
   import Darwin
 #endif
 
-/// A point in time by two clocks: the wall clock, which HTTP dates use and which may be set; and
-/// one that only moves forward, while the machine runs.
+/// A point in time by the wall clock, which HTTP dates use and which may be set, and by one that only
+/// moves forward.
 package struct Moment: Sendable, Hashable {
   package var wall: Date
   package var uptime: Uptime
 
-  package init(wall: Date, uptime: Uptime) {
-    self.wall = wall
-    self.uptime = uptime
-  }
+  package init(wall: Date, uptime: Uptime) { (self.wall, self.uptime) = (wall, uptime) }
 
   package static var now: Moment { Moment(wall: Date(), uptime: .now) }
 }
@@ -59,16 +56,16 @@ extension Duration {
   }
 }
 
-/// Distinguishes one boot of the machine from the next: bytes written, but not synced, stay
-/// readable until a restart, even if the process that wrote them ends.
+/// Distinguishes one boot of the machine from the next: bytes that were not synced stay readable until
+/// a restart, even if the process that wrote them ends.
 enum BootIdentity {
   /// If the system reveals none, a value that no other process has: no unsynced bytes are trusted.
   static let current = ofSystem() ?? "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
 
-  #if canImport(Darwin)
-    /// kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): that changes
-    /// when the clock is set, which looks like a restart, so that only synced bytes are trusted.
-    private static func ofSystem() -> String? {
+  private static func ofSystem() -> String? {
+    #if canImport(Darwin)
+      // kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): it changes
+      // when the clock is set, which looks like a restart.
       var buffer = [UInt8](repeating: 0, count: 64)
       var size = buffer.count
       if sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0, buffer[0] != 0 {
@@ -80,12 +77,10 @@ enum BootIdentity {
         return nil
       }
       return "boottime-\(time.tv_sec).\(time.tv_usec)"
-    }
-  #else
-    /// /proc/sys/kernel/random/boot_id (random(4)).
-    private static func ofSystem() -> String? {
+    #else
+      // random(4).
       let contents = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id")
       return contents.flatMap { $0.isEmpty ? nil : String(decoding: $0.prefix(36), as: UTF8.self) }
-    }
-  #endif
+    #endif
+  }
 }

@@ -8,11 +8,9 @@ public struct Resource: Sendable, Hashable {
   /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
   /// Headers sent with every request to the URL's own origin. Another origin, to which it redirects
-  /// or which a document names, receives only harmless ones: `User-Agent`, `Referer`,
-  /// `Origin`, `Accept` and `Accept-Language`. Without them, `Accept` is `*/*`, and `User-Agent` is
-  /// `Refrain`.
-  /// Cookies that redirects set are sent beside those of a `Cookie` header, and in place of older
-  /// ones of the same names.
+  /// or which a document names, receives only harmless ones: `User-Agent` (by default `Refrain`),
+  /// `Referer`, `Origin`, `Accept` (by default `*/*`) and `Accept-Language`. Cookies that redirects
+  /// set replace those of the same names in a `Cookie` header.
   public var headers: HeaderFields
   /// The key under which the bytes are stored, in every partition. Nil:
   /// `MediaCache.Configuration.cacheKey` derives it from the URL.
@@ -21,14 +19,11 @@ public struct Resource: Sendable, Hashable {
   package var filter: URLFilter?
   /// Receives the heads of the origin's responses; nil: none.
   package var observer: ResponseObserver?
-  /// What the resource is beyond its bytes. What it does not set is that of
-  /// `MediaCache.Configuration.policy`.
+  /// What the resource is beyond its bytes.
   public var policy = ResourcePolicy()
 
   public init(url: URL, headers: HeaderFields = [:], key: CacheKey? = nil) {
-    self.url = url
-    self.headers = headers
-    self.key = key
+    (self.url, self.headers, self.key) = (url, headers, key)
   }
 
   /// Whether both are requested alike, with the same credentials and cookies among the headers.
@@ -37,17 +32,14 @@ public struct Resource: Sendable, Hashable {
   }
 }
 
-/// What a resource is to its user, beyond its bytes. A cache treats a resource without one as plain
-/// media.
-///
-/// The parts that a resource does not set are those of `MediaCache.Configuration.policy`.
+/// What a resource is to its user, beyond its bytes; plain media by default. The parts that a resource
+/// does not set are those of `MediaCache.Configuration.policy`.
 public struct ResourcePolicy: Sendable {
   /// The group to which the resource belongs; nil: none is known.
   public var group: Group?
   /// How long the entry stays after its last use, as with segments that a live stream lists for
-  /// minutes; nil: for as long as there is room. Once the time is over, and the entry is neither
-  /// open nor pinned, it is removed before anything else is evicted. The newest reader's time
-  /// counts. It is recorded in whole seconds, beside the entry.
+  /// minutes, in whole seconds; nil: for as long as there is room. Then it is removed before anything
+  /// else is evicted, unless it is open or pinned. The newest reader's time counts.
   public var keep: Duration?
   /// The rules by which small documents are recognized; nil: no resource is one.
   public var documents: (any DocumentRules)?
@@ -58,17 +50,15 @@ public struct ResourcePolicy: Sendable {
     (self.group, self.keep, self.documents) = (group, keep, documents)
   }
 
-  /// Entries that are listed, pinned and removed together, such as all files of one film. The group
-  /// is recorded with the entry.
+  /// Entries that are listed, pinned and removed together, such as all files of one film.
   public struct Group: Sendable, Hashable {
     /// The key of the group's first resource, under which the whole group is listed and removed.
     public var first: CacheKey
     /// Whether the resource is a secret that opens others of the group: a shared cache does not
-    /// store it. As with every entry, only the cache's owner can read its files (mode 0600, in
-    /// directories of mode 0700).
+    /// store it.
     public var isSecret: Bool
-    /// Whether the user asked to keep the resource, so that it is stored even if the origin forbids
-    /// it (`no-store`). It stays if it is pinned before it is closed.
+    /// Whether the resource is stored even if the origin forbids it (`no-store`), since the user asked
+    /// to keep it. It stays if it is pinned before it is closed.
     public var isKept: Bool
 
     public init(first: CacheKey, isSecret: Bool = false, isKept: Bool = false) {
@@ -100,40 +90,32 @@ extension ResourcePolicy: Hashable {
 public enum FillPolicy: String, Sendable, Hashable, Codable {
   /// Nothing beyond the read-ahead window of a live reader.
   case onDemand
-  /// While a reader has the resource open, its holes are filled to the end, behind the readers'
-  /// needs.
+  /// Everything, behind the readers' needs, while a reader has the resource open.
   case wholeResource
 }
 
-/// Rules for small documents that may change as they go on, such as lists of what comes next. Called
-/// from any thread.
-///
-/// A cache asks them about a URL once for each request, about a head once for each response, and
-/// about a body once, if all of it is at most `longest` bytes long: never about a chunk of anything
-/// longer.
+/// Rules for small documents that may change as they go on, such as lists of what comes next. Asked on
+/// any thread, about a URL once for each request, about a head once for each response, and about a
+/// body of at most `longest` bytes once.
 public protocol DocumentRules: AnyObject, Sendable {
   /// The longest document, in bytes.
   var longest: Int64 { get }
 
-  /// Whether a resource is named a document. It is then requested without a range, is no media that
-  /// is read in pieces, and may be decoded.
+  /// Whether a resource is named a document. It is then requested without a range, and may be decoded.
   ///
   /// - Parameters:
   ///   - mimeType: in lower case, without parameters; nil before the response, and if it has none.
   ///   - url: of the request before the response, then of the response, after redirects.
   func isDocument(mimeType: String?, url: URL) -> Bool
 
-  /// Whether a resource that is not named a document may be one by its content: its type does not
-  /// state another one.
-  ///
-  /// - Parameter mimeType: in lower case, without parameters; nil if the response has none.
+  /// Whether a resource of this type that is not named a document may be one by its content.
   func mayBeUnnamed(mimeType: String?) -> Bool
 
   /// Whether the origin holds its response to a URL back until the resource exists. The cache then
   /// waits longer for it, and the time until then does not count as the response's age.
   func isHeldBack(_ url: URL) -> Bool
 
-  /// Returns how soon the origin changes a document, by its whole body; nil if it is none.
+  /// Returns how soon the origin changes a document; nil if it is none.
   ///
   /// - Parameters:
   ///   - url: of the request.
@@ -146,12 +128,9 @@ public protocol DocumentRules: AnyObject, Sendable {
   var fileExtensions: [String: String] { get }
 
   /// Returns a decoder of a content coding (RFC 9110 §8.4.1), for documents that come encoded
-  /// although every request asks for identity; nil if such documents cannot be decoded.
+  /// although no request asks for that; nil if there is none.
   func decoder(of coding: String) -> DocumentDecoder?
 }
-
-/// The most first bytes of a body that its rules receive at once.
-let documentBeginning = 64
 
 /// Returns the decoded body, of at most `limit` bytes.
 public typealias DocumentDecoder =
@@ -167,16 +146,14 @@ public enum DocumentFault: Error, Sendable, Hashable {
   case tooLong
 }
 
-/// Decides which URLs may be requested. Filters are equal only if identical. May be used from any
-/// thread.
+/// Decides which URLs may be requested. Filters are equal only if identical.
 package final class URLFilter: Sendable, Hashable {
   private static let mostHosts = 65_536
 
   package let allows: @Sendable (URL) -> Bool
   private let remedy: String
   private let checksAddresses: Bool
-  /// The hosts to which public documents and redirects of other hosts have referred. A public name
-  /// may lead to a private address.
+  /// The hosts to which public documents and redirects of other hosts have referred.
   private let referred = Mutex(Set<String>())
 
   /// - Parameter checksAddresses: whether hosts that others refer to must have public addresses.
@@ -195,15 +172,13 @@ package final class URLFilter: Sendable, Hashable {
     }
   }
 
-  /// Whether the address to which the URL's host leads must be public: a public document or redirect
-  /// of another host refers to it. A URL that a person chose may lead anywhere.
+  /// Whether the address of the URL's host must be public, because a public document or redirect of
+  /// another host refers to it, and a public name may lead to a private address.
   package func requiresPublicAddress(of url: URL) -> Bool {
     guard checksAddresses else { return false }
     return referred.withLock { hosts in
-      if hosts.isEmpty { return false }
       // Further hosts were not recorded.
-      if hosts.count >= Self.mostHosts { return true }
-      return WebOrigin(url).map { hosts.contains($0.host) } ?? true
+      hosts.count >= Self.mostHosts || WebOrigin(url).map { hosts.contains($0.host) } ?? true
     }
   }
 
@@ -223,8 +198,7 @@ package final class URLFilter: Sendable, Hashable {
 }
 
 /// Receives the head of each response of an origin, redirects included. Observers are equal if their
-/// identities are. Resources with different observers are different, and the redirects of one are
-/// not known for the other.
+/// identities are; what is known of the redirects of one resource is unknown for another observer's.
 package struct ResponseObserver: Sendable, Hashable {
   private let identity: any Hashable & Sendable
   private let receive: @Sendable (URL, HeaderFields) -> Void
@@ -233,8 +207,7 @@ package struct ResponseObserver: Sendable, Hashable {
   package init(
     identity: any Hashable & Sendable, receive: @escaping @Sendable (URL, HeaderFields) -> Void
   ) {
-    self.identity = identity
-    self.receive = receive
+    (self.identity, self.receive) = (identity, receive)
   }
 
   package func received(_ headers: HeaderFields, from url: URL) { receive(url, headers) }
