@@ -22,24 +22,23 @@ extension MediaCache {
     /// there. Nil: as long as the origin takes to respond, at most half a second.
     public var joinPatience: Duration?
 
-    /// Whether a URL always names the same bytes: stored ones are never revalidated, unless they were
-    /// found to have changed.
+    /// Whether a URL always names the same bytes: stored ones are never revalidated, unless they
+    /// were found to have changed.
     public var trustStored = false
 
     /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
     public var offline = false
 
-    /// Whether to follow RFC 9111 as a shared cache: what is private to one person is not stored, and
-    /// not used if a private cache has stored it in the same directory.
+    /// Whether to follow RFC 9111 as a shared cache: what is private to one person is not stored,
+    /// and not used if a private cache has stored it in the same directory.
     public var isShared = false
 
     /// Returns the key for a resource without one, from its URL without user and password. Use
     /// `CacheKeyRule` to ignore query parameters that change, such as tokens.
     ///
-    /// The default is `CacheKey.init(url:)` without the signature of a signed URL (Amazon, CloudFront,
-    /// Google, Azure, Akamai): all signatures of a URL share one entry, which plays under each of them.
-    /// A shared cache (`isShared`) ignores no parameter by default: what is stored would outlive the
-    /// rights of its signature.
+    /// The default is `CacheKey.init(url:)` without the signature of a signed URL (Amazon,
+    /// CloudFront, Google, Azure, Akamai), so that all signatures of a URL share one entry; in a
+    /// shared cache (`isShared`) with it: what is stored would outlive the rights of the signature.
     public var cacheKey: @Sendable (URL) -> CacheKey {
       get { ownKey ?? { CacheKey(withoutSignature: $0) } }
       set { ownKey = newValue }
@@ -59,17 +58,17 @@ extension MediaCache {
     }
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
-    /// new headers, which is requested under the same key, or nil to give up. A user and password in
-    /// the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest (RFC 7616) if the
-    /// origin asks for it.
+    /// new headers, which is requested under the same key, or nil to give up. A user and password
+    /// in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest (RFC 7616) if
+    /// the origin asks for it.
     ///
-    /// A thrown error fails the request as a refusal by the origin, which players do not repeat; an
-    /// error of the network (`URLError`, `TransportError`) as `.unreachable`. A `MediaCacheError` is
-    /// passed on.
+    /// A thrown `MediaCacheError` is passed on, an error of the network (`URLError`,
+    /// `TransportError`) counts as `.unreachable`, and any other as a refusal by the origin, which
+    /// players do not repeat.
     ///
-    /// Called once for a whole group (`ResourcePolicy`): changed headers and values of query parameters
-    /// replace the old ones in the group's other requests to the same origin (scheme, host and port).
-    /// A request that is refused all the same is authorized by itself.
+    /// Called once for a whole group (`ResourcePolicy`): changed headers and values of query
+    /// parameters replace the old ones in the group's other requests to the same origin (scheme,
+    /// host and port). A request that is refused all the same is authorized by itself.
     public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
 
     /// The policy of resources that set none, part by part.
@@ -79,8 +78,8 @@ extension MediaCache {
 
     /// The longest silence before the first byte of a response's head, connecting included, and of
     /// its body: media may come from a tape. Connecting takes at most ten seconds over
-    /// `CurlTransport`. Stored bytes that the origin does not confirm within five seconds play, unless
-    /// it has forbidden that (`must-revalidate`).
+    /// `CurlTransport`. Stored bytes that the origin does not confirm within five seconds play,
+    /// unless it has forbidden that (`must-revalidate`).
     public var responseTimeout: Duration = .seconds(60)
 
     /// The longest silence in the middle of a response.
@@ -98,8 +97,8 @@ extension MediaCache {
 
     package var clock: @Sendable () -> Moment = { .now }
 
-    /// The transport that performs the requests. Nil: `CurlTransport` on Linux, `URLSessionTransport`
-    /// on Apple platforms.
+    /// The transport that performs the requests. Nil: `CurlTransport` on Linux,
+    /// `URLSessionTransport` on Apple platforms.
     public var transport: (any Transport)?
 
     public init() {}
@@ -118,8 +117,8 @@ extension MediaCache.Configuration {
 
 /// The settings that can be changed while a cache is in use.
 extension MediaCache {
-  /// Whether the cache makes no requests at all (`Configuration.offline`). Going offline ends running
-  /// requests; their received bytes stay. Readers that wait for missing bytes fail with
+  /// Whether the cache makes no requests at all (`Configuration.offline`). Going offline ends
+  /// running requests; their received bytes stay. Readers that wait for missing bytes fail with
   /// `MediaCacheError.Code.offline`.
   public var isOffline: Bool {
     get { origin.isOffline }
@@ -135,8 +134,8 @@ extension MediaCache {
     set { origin.withMemory { $0.network = newValue } }
   }
 
-  /// The most bytes per second from all origins together (`Configuration.originRate`), at least 1. Also
-  /// applies to running requests, within a quarter of a second.
+  /// The most bytes per second from all origins together (`Configuration.originRate`), at least 1.
+  /// Also applies to running requests, within a quarter of a second.
   public var originRate: Int64? {
     get { origin.withMemory { $0.pace.bytesPerSecond } }
     set { origin.withMemory { $0.pace.bytesPerSecond = newValue } }
@@ -183,10 +182,9 @@ extension MediaCache {
   /// The default directory of a cache. Reading it creates nothing. May be called on any thread.
   ///
   /// - iOS, tvOS, visionOS: `Refrain` in the Caches folder of the app's container. The system may
-  ///   empty it while the app does not run, when the device is short of room.
-  /// - macOS: `Refrain` in a folder named by the app's bundle identifier in the user's Caches
-  ///   folder, which is in the app's container if the app is sandboxed; without a bundle identifier
-  ///   `~/Library/Caches/Refrain`.
+  ///   empty it while the app does not run.
+  /// - macOS: `Refrain` in a folder named by the app's bundle identifier, if it has one, in
+  ///   `~/Library/Caches`, or in that of the app's container if the app is sandboxed.
   /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
   ///   Specification), for all programs of the user.
   public static var defaultDirectory: URL {

@@ -19,8 +19,8 @@ extension MediaCache {
     return CacheProgress(length: summary?.length, spans: summary?.spans ?? RangeSet())
   }
 
-  /// Returns the ranges of an open entry that are being fetched, with `Int64.max` for an unknown end.
-  /// Changes with the events `fetchStarted` and `fetchFinished`.
+  /// Returns the ranges of an open entry that are being fetched, with `Int64.max` for an unknown
+  /// end. Changes with the events `fetchStarted` and `fetchFinished`.
   package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
     table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
   }
@@ -98,19 +98,13 @@ extension MediaCache {
     /// The disk space of all entries, as counted: at least the allocated blocks.
     package var usedBytes: Int64
     package var limit: Int64?
-    /// Free for this user; nil if the system does not report it.
-    package var freeBytes: Int64?
   }
 
   /// Looks at no entry on disk, so that it is cheap in a large cache.
   package func figures() async -> Figures {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries
-    let (used, free) = await IOThreads.background.run {
-      let system = try? FileManager.default.attributesOfFileSystem(forPath: budget.directory)
-      let free = (system?[.systemFreeSize] as? NSNumber)?.int64Value
-      return (budget.usage.update { $0.used }, free)
-    }
+    let used = await IOThreads.background.run { budget.usage.update { $0.used } }
     return Figures(
       originRequests: counters.originRequests.load(ordering: .relaxed),
       originBytes: counters.originBytes.load(ordering: .relaxed),
@@ -118,7 +112,7 @@ extension MediaCache {
       evictedBytes: counters.evictedBytes.load(ordering: .relaxed),
       openEntries: open.count,
       readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.all.count } ?? 0) },
-      usedBytes: used, limit: limit, freeBytes: free)
+      usedBytes: used, limit: limit)
   }
 
   package enum DiskTrial: Sendable, Hashable {

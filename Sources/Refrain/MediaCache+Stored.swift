@@ -15,8 +15,7 @@ extension MediaCache {
     return amounts.flatMap(\.self)
   }
 
-  /// Returns the body stored under a key, or a range of it; nil if not all of that is stored, or it
-  /// is longer than `longest`.
+  /// Returns the body stored under a key, or a range of it; nil if it is not whole or too long.
   package func storedBody(
     for key: CacheKey, in range: ByteRange? = nil, longest: Int64
   ) async -> StoredBody? {
@@ -96,12 +95,10 @@ extension StoredEntries {
         last = (part, entry(for: key ?? part.key))
       }
       guard let entry = last?.entry else { return .init() }
-      guard let range = part.range else {
-        return .init(bytes: entry.cachedBytes, total: entry.length, key: entry.key)
-      }
-      let wanted = range.clamped(to: 0..<max(entry.length ?? .max, 0))
+      let wanted = part.range?.clamped(to: 0..<max(entry.length ?? .max, 0))
       return .init(
-        bytes: entry.spans.byteCount(in: wanted), total: Int64(wanted.count), key: entry.key)
+        bytes: wanted.map { entry.spans.byteCount(in: $0) } ?? entry.cachedBytes,
+        total: wanted.map { Int64($0.count) } ?? entry.length, key: entry.key)
     }
   }
 

@@ -11,21 +11,16 @@ public final class MediaCache: Sendable {
   let configuration: Configuration
   package let privateFiles: PrivateFiles
 
-  /// Opens a cache directory, creating it if it is missing. Reads no entry. Several caches, in
-  /// several processes, may use one directory.
+  /// Opens a directory for the cache alone, creating it if it is missing. Reads no entry. Several
+  /// caches, in several processes, may use one directory.
   ///
   /// On Apple platforms stored bytes are excluded from backups and readable while the device is
-  /// locked, which background playback needs. If the system refuses that, the first consumer of
-  /// `events` receives a warning.
+  /// locked. If the system refuses that, the first consumer of `events` receives a warning.
   ///
-  /// Use a directory in the container of an app group on iOS, tvOS and visionOS from one process at a
-  /// time, as a warning of `events` says: no file is locked there, because the system ends an app that
-  /// is suspended with a lock (`0xdead10cc`). Several processes never read wrong bytes, but undo each
-  /// other's storing, and each has the whole limit.
+  /// In the container of an app group on iOS, tvOS and visionOS no file is locked, because the
+  /// system ends an app that is suspended with a lock (`0xdead10cc`). Several processes at once
+  /// never read wrong bytes there, but undo each other's storing, and each has the whole limit.
   ///
-  /// - Parameters:
-  ///   - directory: a directory for the cache alone; `defaultDirectory` by default.
-  ///   - configuration: the behavior of the cache.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be used.
   public convenience init(
     directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
@@ -37,10 +32,6 @@ public final class MediaCache: Sendable {
     directory: URL, configuration: Configuration, disk given: (any Disk)?,
     bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
   ) throws {
-    guard directory.isFileURL else {
-      throw MediaCacheError(
-        .storage, "\(directory) is not a directory on this machine.", remedy: "Use a file URL.")
-    }
     let path = directory.standardizedFileURL.path(percentEncoded: false)
     let disk = given ?? SystemDisk(for: path)
     let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
@@ -106,17 +97,15 @@ public final class MediaCache: Sendable {
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
   /// §4.1).
   ///
-  /// Usually makes no request: the first read does. While a reader with other headers waits for its
-  /// first response, this one waits for it too. Requests have the newest URL and headers given for
-  /// the key.
+  /// Usually makes no request, but waits for the first response to one with other headers. Requests
+  /// have the newest URL and headers given for the key.
   ///
-  /// The key alone (`key(for:)`) decides what is used, not the credentials or the signature of the
-  /// URL. An app with several accounts sets `Configuration.partition`. In a cache for several people
+  /// The key alone (`key(for:)`) decides what is used, whatever the credentials. An app with
+  /// several accounts sets `Configuration.partition`. In a cache for several people
   /// (`Configuration.isShared`), each set of credentials has entries of its own.
   ///
   /// - Parameter fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
-  /// - Throws: `MediaCacheError`, `.badURL` if the URL is neither http nor https;
-  ///   `CancellationError`.
+  /// - Throws: `MediaCacheError`, `.badURL` if it is not http or https; `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: ReadTerms(), fill: fill)
   }
@@ -132,9 +121,7 @@ public final class MediaCache: Sendable {
   /// Fetches what is missing of the resource, or of a range, into the cache. Gives way to readers.
   /// Cancelling the task stops it and keeps the received bytes.
   ///
-  /// - Parameters:
-  ///   - range: the bytes to fetch; nil: all.
-  ///   - progress: called at most ten times a second, and at the end, on no particular thread.
+  /// - Parameter progress: called at most ten times a second, and at the end, on any thread.
   /// - Throws: `MediaCacheError`, `.storage` if the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
@@ -155,8 +142,7 @@ public final class MediaCache: Sendable {
 
   // MARK: Looking into it
 
-  /// Returns the media file of a complete entry, which any program may open, but not change; nil while
-  /// bytes are missing.
+  /// Returns the file of a complete entry, which any program may open, but not change; else nil.
   public func completeFile(for key: CacheKey) async throws -> URL? {
     guard let summary = try await entry(for: key), summary.isComplete else { return nil }
     return summary.file
@@ -191,12 +177,11 @@ public final class MediaCache: Sendable {
     public var entries: Int
   }
 
-  /// Checks every entry, or one, against its files. Bytes that the files do not hold are dropped from
-  /// the record; files that no record claims are removed. Entries in use are skipped.
+  /// Checks every entry, or one, against its files. Bytes that the files do not hold are dropped
+  /// from the record; files that no record claims are removed. Entries in use are skipped.
   ///
   /// - Parameter progress: called for each checked entry, on several threads at once.
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read;
-  ///   `CancellationError`.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> [VerifyResult] {
@@ -205,9 +190,7 @@ public final class MediaCache: Sendable {
 
   /// The progress of work on all entries of a cache.
   public struct EntryProgress: Sendable, Hashable {
-    /// The number of finished entries.
     public var done: Int
-    /// The number of entries when the work began.
     public var total: Int
   }
 
@@ -215,8 +198,7 @@ public final class MediaCache: Sendable {
 
   // MARK: Removing
 
-  /// Removes an entry, and those of other representations of its resource. Its readers in this process
-  /// continue.
+  /// Removes an entry, and other representations of its resource. Readers in this process continue.
   ///
   /// - Returns: the disk space freed, in bytes; nil if there was no such entry.
   /// - Throws: `MediaCacheError`, `.inUse` if another process is writing it, `.storage`;
@@ -236,25 +218,20 @@ public final class MediaCache: Sendable {
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.
-  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with some of the entries
-  ///   removed.
+  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with some entries removed.
   @discardableResult
   public func removeAll(
     progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> Int64 {
     let time = now.wall
     origin.withMemory { $0.companions = [:] }
-    // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
-    let removed = await removePrivateFiles()
-    let freed = try await stored.removeAll(at: time, progress: progress)
-    // There may be room for the record of the removal now.
-    if case .failure = removed { try await removePrivateFiles().get() }
-    return freed
-  }
-
-  private func removePrivateFiles() async -> Result<Void, MediaCacheError> {
-    await IOThreads.background.run {
-      Result { () throws(MediaCacheError) in try privateFiles.removeAll { now.uptime } }
+    return try await withTaskExecutorPreference(IOThreads.background) {
+      // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
+      let removal = Result { try privateFiles.removeAll { now.uptime } }
+      let freed = try await stored.removeAll(at: time, progress: progress)
+      // There may be room for the record of the removal now.
+      if case .failure = removal { try privateFiles.removeAll { now.uptime } }
+      return freed
     }
   }
 
@@ -262,8 +239,7 @@ public final class MediaCache: Sendable {
 
   /// Returns the events of this cache from the call on. Slow consumers lose the oldest events.
   ///
-  /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
-  ///   which every chunk of bytes causes.
+  /// - Parameter includingTraffic: whether to include those that every chunk of bytes causes.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
     events.stream(includingTraffic: includingTraffic)
   }

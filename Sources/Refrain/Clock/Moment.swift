@@ -7,8 +7,7 @@ package import Foundation
   import Darwin
 #endif
 
-/// A point in time by the wall clock, which HTTP dates use and which may be set, and by one that only
-/// moves forward.
+/// A point in time by the wall clock, which may be set, and by one that only moves forward.
 package struct Moment: Sendable, Hashable {
   package var wall: Date
   package var uptime: Uptime
@@ -18,8 +17,7 @@ package struct Moment: Sendable, Hashable {
   package static var now: Moment { Moment(wall: Date(), uptime: .now) }
 }
 
-/// A time since the machine was started, sleep included. Comparable between processes, but only
-/// within one run of the machine.
+/// A time since the machine was started, sleep included. Comparable between processes.
 package struct Uptime: Codable, Sendable, Hashable {
   package var seconds: Double
   package var boot: String
@@ -56,16 +54,15 @@ extension Duration {
   }
 }
 
-/// Distinguishes one boot of the machine from the next: bytes that were not synced stay readable until
-/// a restart, even if the process that wrote them ends.
+/// Distinguishes one boot of the machine from the next: until then, bytes need no sync.
 enum BootIdentity {
   /// If the system reveals none, a value that no other process has: no unsynced bytes are trusted.
   static let current = ofSystem() ?? "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
 
   private static func ofSystem() -> String? {
     #if canImport(Darwin)
-      // kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): it changes
-      // when the clock is set, which looks like a restart.
+      // kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): it
+      // changes when the clock is set, which looks like a restart.
       var buffer = [UInt8](repeating: 0, count: 64)
       var size = buffer.count
       if sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0, buffer[0] != 0 {

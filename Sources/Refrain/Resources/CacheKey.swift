@@ -9,8 +9,8 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   /// Creates a key from the normalized URL (RFC 3986 §6.2.2): scheme and host in lower case,
   /// without the default port, without `.` and `..` in its path, and with nothing percent-encoded
-  /// that need not be. The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and
-  /// no user and password, because it is stored and shown.
+  /// that need not be. The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5),
+  /// and no user and password, because it is stored and shown.
   public init(url: URL) {
     rawValue = Self.reference(of: url).textWithoutFragment
   }
@@ -28,11 +28,10 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
   public var description: String { rawValue }
 }
 
-/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. Need not resist deliberate
-/// collisions: the record holds the whole key, so that two colliding keys only displace each other.
+/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. The record holds the whole
+/// key: two colliding ones only displace each other.
 enum KeyHash {
-  /// The second half is that of the resource's own key: one look at a shard finds all
-  /// representations.
+  /// All representations of a resource have the second half in common, and so a shard.
   static func name(of key: CacheKey) -> String {
     hash(of: key.rawValue).prefix(16) + family(of: key)
   }
@@ -52,7 +51,7 @@ enum KeyHash {
     return String(repeating: "0", count: 32 - text.count) + text
   }
 
-  /// Returns the name of an entry's shard, one of 256 directories.
+  /// One of 256 directories.
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
@@ -109,12 +108,12 @@ package enum Variant {
 /// ```
 ///
 /// The rest of the URL is the key, as in `CacheKey.init(url:)`; the other parameters keep their
-/// order and spelling. Requests go to the URL as given. Without a rule, common signatures are ignored
-/// (`MediaCache.Configuration.cacheKey`); a rule decides alone.
+/// order and spelling. Requests go to the URL as given. Common signatures are ignored without a
+/// rule only (`MediaCache.Configuration.cacheKey`).
 ///
-/// - Warning: Ignore only parameters that do not select content: URLs that differ in nothing else
-///   share one entry, served without a check of an ignored token. A shared cache
-///   (`MediaCache.Configuration.isShared`) must not ignore parameters that grant access.
+/// - Warning: Ignore no parameters that select content: URLs that differ in nothing else share one
+///   entry. Nobody checks an ignored token, so a shared cache (`MediaCache.Configuration.isShared`)
+///   must not ignore parameters that grant access.
 public struct CacheKeyRule: Sendable, Hashable {
   private struct Parameter: Sendable, Hashable {
     private let bytes: [UInt8]
@@ -140,11 +139,12 @@ public struct CacheKeyRule: Sendable, Hashable {
   /// Creates a rule that ignores parameters on every host.
   ///
   /// Parameters are separated by `&` alone (not `;`), and a name ends at the first `=`. All
-  /// parameters of a name are ignored, with or without a value. If none remains, the key has no `?`.
+  /// parameters of a name are ignored, with or without a value. If none remains, the key has no
+  /// `?`.
   ///
   /// - Parameters:
-  ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name that
-  ///     ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
+  ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name
+  ///     that ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
   ///   - kept: names, as in `names`, that are never ignored, on no host.
   public init(ignoring names: [String] = [], keeping kept: [String] = []) {
     ignored = names.map { Parameter($0) }
@@ -155,8 +155,8 @@ public struct CacheKeyRule: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - names: the names, as in `init(ignoring:)`.
-  ///   - host: `example.com` is that host only, `*.example.com` all hosts below it, each with any
-  ///     port. The rule does not change for text that is no host.
+  ///   - host: `example.com`, or `*.example.com` for all hosts below it, each with any port. Text
+  ///     that is no host does not change the rule.
   public func ignoring(_ names: [String], on host: String) -> CacheKeyRule {
     guard let pattern = HostPattern(host) else { return self }
     var rule = self
@@ -177,9 +177,8 @@ public struct CacheKeyRule: Sendable, Hashable {
 }
 
 extension CacheKey {
-  /// Creates a key from the normalized URL without its signature: parameters that grant access for a
-  /// while. It is recognized only whole, by names that belong to one service: a parameter that merely
-  /// resembles one may select content.
+  /// Creates a key from the normalized URL without its signature, which is recognized only whole: a
+  /// parameter that merely resembles one may select content.
   init(withoutSignature url: URL) {
     self.init(url, without: SignatureScheme.names(in:))
   }
@@ -207,9 +206,7 @@ private struct SignatureScheme: Sendable {
   private let marks: [Set<[UInt8]>]
   private let names: Set<[UInt8]>
 
-  /// - Parameters:
-  ///   - marks: groups of names, as `a b|c`: `a`, and `b` or `c`.
-  ///   - others: the names of further parameters.
+  /// - Parameter marks: `a b|c` for the groups `a`, and `b` or `c`.
   private init(_ marks: String, _ others: String = "") {
     func names(_ text: some StringProtocol, _ separator: Character) -> Set<[UInt8]> {
       Set(text.split(separator: separator).map { Array($0.utf8) })

@@ -37,40 +37,33 @@ package enum MediaType {
     mimeType == "text/html" || mimeType == "application/xhtml+xml"
   }
 
-  /// Whether a resource is known to be no web page, which a network with a sign-in page sends in its
-  /// place.
+  /// Whether it is known to be no web page, which a network with a sign-in page sends in its place.
   static func isKnownNoPage(_ mimeType: String?, url: URL) -> Bool {
     let ending = url.pathExtension.lowercased()
     if ["html", "htm", "xhtml"].contains(ending) || isPage(mimeType) { return false }
     return mimeType != nil || mediaExtensions.contains(ending)
   }
 
-  /// Returns the extension for a data file: one to eight of `a`…`z`, `0`…`9`, whatever the origin
-  /// sends.
+  /// Returns the extension for a data file: one to eight of `a`…`z`, `0`…`9`.
   static func fileExtension(
     mimeType: String?, url: URL, documents: (any DocumentRules)? = nil
   ) -> String {
-    let own = safeExtension(of: url)
-    if let own, mediaExtensions.contains(own) { return own }
+    let own = url.pathExtension.lowercased()
+    if mediaExtensions.contains(own) { return own }
     if let type = essence(mimeType),
       let known = usualExtension(ofType: type) ?? documents?.fileExtensions[type]
     {
       return known
     }
-    return own ?? "bin"
+    let isSafe = (1...8).contains(own.utf8.count) && own.utf8.allSatisfy { $0.isLetter || $0.isDigit }
+    return isSafe ? own : "bin"
   }
 
   package static func usualExtension(ofType essence: String) -> String? {
     extensions[essence.replacing("/x-", with: "/")]
   }
 
-  private static func safeExtension(of url: URL) -> String? {
-    let text = url.pathExtension.lowercased()
-    let isSafe = text.utf8.allSatisfy { $0.isLetter || $0.isDigit }
-    return isSafe && (1...8).contains(text.utf8.count) ? text : nil
-  }
-
-  /// From iana.org/assignments/media-types, and unregistered names of earlier servers, without `x-`.
+  /// From iana.org/assignments/media-types, and unregistered names of earlier servers.
   private static let extensions: [String: String] = [
     "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/mpeg3": "mp3", "audio/mpg": "mp3",
     "audio/wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav", "audio/pn-wav": "wav",

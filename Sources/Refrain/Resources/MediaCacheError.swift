@@ -2,8 +2,7 @@
 package import Foundation
 import RefrainLocks
 
-/// The one error that Refrain throws (besides `CancellationError`): a code to act on, what failed
-/// and why, and what to do about it.
+/// The one error that Refrain throws besides `CancellationError`.
 public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertible {
   public enum Code: String, Sendable, Hashable, Codable {
     /// The URL cannot be requested: no host, or neither http nor https.
@@ -18,8 +17,7 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case offline
     /// The origin responded with an error status, which is in `status`.
     case status
-    /// The origin's response contradicts HTTP, the request or itself; or each response is of another
-    /// version, and none arrives whole.
+    /// The origin's response contradicts HTTP, the request or itself, or each one the one before.
     case invalidResponse
     /// A redirect that is not followed: one too many, a loop, a bad target, or from https to http.
     case redirect
@@ -73,9 +71,8 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     remedy: "Send the request to the origin.")
 }
 
-/// A response as the origin sent it in place of a resource that can be stored, for readers that
-/// pass it on (`ReadTerms.passesOnErrors`): an error, a redirect that is not followed, a body in a
-/// content coding. All that wait for the request receive the same one. May be used from any thread.
+/// An error, a redirect that is not followed, or a body in a content coding, as the origin sent it,
+/// for all readers that wait for the request (`ReadTerms.passesOnErrors`).
 package final class ErrorResponse: Sendable, Hashable {
   /// The longest body that is read before the response is passed on, in bytes.
   static let longestBody = 64 << 10
@@ -84,8 +81,8 @@ package final class ErrorResponse: Sendable, Hashable {
   package let headers: HeaderFields
   /// The beginning of the body; all of it unless there is a rest.
   package let body: Data
-  /// Returns the next bytes of a longer body, for the first client that takes the response, one call
-  /// at a time; nil at the end. Releasing it ends the response. Throws the transport's error;
+  /// Returns the next bytes of a longer body, for the first client that takes the response, one
+  /// call at a time; nil at the end. Releasing it ends the response. Throws the transport's error;
   /// `CancellationError`, also if the origin is silent for too long.
   package let rest: (@Sendable () async throws -> Data?)?
   package let requestTime: Date
@@ -134,8 +131,7 @@ package final class ErrorResponse: Sendable, Hashable {
     return (freshness, kept)
   }
 
-  /// Statuses of faults in one request's fields, which are not part of the key: one client must not
-  /// bring them on all others.
+  /// Faults in one request's fields, which one client must not bring on all others.
   private static let requestFaults: Set<Int> = [
     400, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
   ]

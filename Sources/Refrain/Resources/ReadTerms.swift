@@ -25,8 +25,7 @@ package struct ReadTerms: Sendable {
   var namesEntry = false
 
   package enum Audience: Sendable, Hashable {
-    /// A confirmation for one reader serves another, and stale bytes are used while the origin is
-    /// unavailable.
+    /// A confirmation serves other readers too, and so do stale bytes without the origin.
     case player
     /// A client to which RFC 9111 applies.
     case client
@@ -47,8 +46,8 @@ package struct ReadTerms: Sendable {
       return false
     }
     if directives.accept(freshness, at: now) { return true }
-    return followsStaleDirectives && !directives.limitsAge
-      && freshness.isUsableWhileConfirmed(at: now)
+    let limitsAge = directives.noCache || directives.maxAge != nil || directives.minFresh != nil
+    return followsStaleDirectives && !limitsAge && freshness.isUsableWhileConfirmed(at: now)
   }
 
   /// Whether a document has named another resource by the URL since the bytes were confirmed.
@@ -95,8 +94,6 @@ package struct RequestDirectives: Sendable {
     let isUnlimited = control.arguments["max-stale"] == .some(nil)
     maxStale = isUnlimited ? .max : control.number("max-stale")
   }
-
-  var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
 
   func accept(_ freshness: Freshness, at now: Date) -> Bool {
     if noCache { return false }

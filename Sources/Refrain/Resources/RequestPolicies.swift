@@ -5,10 +5,10 @@ import Foundation
 ///
 /// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
 /// outage. For a reader that has none, an origin that has no address or refuses the connection, or
-/// responds with an error or unusably, is asked `firstAttempts` times; once if the failure is permanent
-/// (an unknown host, a certificate that does not verify, a response that is not HTTP), or nothing came
-/// within `MediaCache.Configuration.responseTimeout`. A response that breaks off after it has brought
-/// new bytes is continued at once.
+/// responds with an error or unusably, is asked `firstAttempts` times; once if the failure is
+/// permanent (an unknown host, a certificate that does not verify, a response that is not HTTP), or
+/// nothing came within `MediaCache.Configuration.responseTimeout`. A response that breaks off after
+/// it has brought new bytes is continued at once.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
@@ -31,8 +31,7 @@ public struct RetryPolicy: Sendable, Hashable {
   enum Failure: Sendable, Hashable {
     /// The origin responded with an error that may pass.
     case answer
-    /// The response violated HTTP or cannot be used, or the host has no address or refused the
-    /// connection.
+    /// The response is unusable, or the host has no address or refused the connection.
     case invalid
     /// The host does not exist, its certificate does not verify, or its response is not HTTP.
     case permanent
@@ -52,11 +51,9 @@ public struct RetryPolicy: Sendable, Hashable {
       || (500...599).contains(status) && ![501, 505, 508].contains(status)
   }
 
-  /// Returns the delay after a failure, or nil to give up.
+  /// Returns the delay after a failure, the `count`th in a row without progress; nil: give up.
   ///
-  /// - Parameters:
-  ///   - count: failures in a row without progress, this one included.
-  ///   - gained: the number of new bytes that the failed response brought.
+  /// - Parameter gained: the number of new bytes that the failed response brought.
   func delay(
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
     gained: Int64 = 0
@@ -70,8 +67,7 @@ public struct RetryPolicy: Sendable, Hashable {
       default: attempts
       }
     guard count < min(attempts, limit) else { return nil }
-    // About what a request and the head of its response take: an origin that sends less each time is
-    // not asked without a pause.
+    // An origin that sends less than a head each time is not asked without a pause.
     if count <= 1, gained >= 1 << 10 { return .zero }
     let delay = delay(afterFailures: count, retryAfter: retryAfter)
     guard !isPlaying, failure == .answer || failure == .invalid else { return delay }
@@ -117,8 +113,8 @@ extension HeaderFields {
   }
 }
 
-/// Which networks may be used for what. Without effect on Linux, which reports neither the cost of a
-/// network nor whether there is one.
+/// Which networks may be used for what. Without effect on Linux, which reports neither the cost of
+/// a network nor whether there is one.
 public struct NetworkPolicy: Sendable, Hashable {
   /// The networks that a request may use.
   public struct Access: Sendable, Hashable {
@@ -141,14 +137,14 @@ public struct NetworkPolicy: Sendable, Hashable {
   /// behind a player (`FillPolicy.wholeResource`). Once a player waits for the bytes, `playback`
   /// applies.
   ///
-  /// By default cellular networks are allowed, since the app has asked for the bytes, and networks in
-  /// Low Data Mode are not. A prefetch that finds no other network fails with
+  /// By default cellular networks are allowed, since the app has asked for the bytes, and networks
+  /// in Low Data Mode are not. A prefetch that finds no other network fails with
   /// `MediaCacheError.Code.networkNotAllowed`.
   public var prefetch = Access(allowsConstrained: false)
 
   /// Whether a fetch on a device without a network waits for one as long as its reader waits, which
-  /// uses up none of `RetryPolicy.attempts`. False: the fetch fails, is retried by `RetryPolicy`, and
-  /// ends in `MediaCacheError.Code.unreachable`.
+  /// uses up none of `RetryPolicy.attempts`. False: the fetch fails, is retried by `RetryPolicy`,
+  /// and ends in `MediaCacheError.Code.unreachable`.
   ///
   /// If the device has only networks that the request may not use, it fails with an error that says
   /// so. Revalidation never waits: stored bytes play.

@@ -32,14 +32,14 @@ public struct Resource: Sendable, Hashable {
   }
 }
 
-/// What a resource is to its user, beyond its bytes; plain media by default. The parts that a resource
-/// does not set are those of `MediaCache.Configuration.policy`.
+/// What a resource is to its user, beyond its bytes; plain media by default. The parts that a
+/// resource does not set are those of `MediaCache.Configuration.policy`.
 public struct ResourcePolicy: Sendable {
   /// The group to which the resource belongs; nil: none is known.
   public var group: Group?
   /// How long the entry stays after its last use, as with segments that a live stream lists for
-  /// minutes, in whole seconds; nil: for as long as there is room. Then it is removed before anything
-  /// else is evicted, unless it is open or pinned. The newest reader's time counts.
+  /// minutes, in whole seconds; nil: for as long as there is room. Then it is removed before
+  /// anything else is evicted, unless it is open or pinned. The newest reader's time counts.
   public var keep: Duration?
   /// The rules by which small documents are recognized; nil: no resource is one.
   public var documents: (any DocumentRules)?
@@ -54,11 +54,10 @@ public struct ResourcePolicy: Sendable {
   public struct Group: Sendable, Hashable {
     /// The key of the group's first resource, under which the whole group is listed and removed.
     public var first: CacheKey
-    /// Whether the resource is a secret that opens others of the group: a shared cache does not
-    /// store it.
+    /// Whether it is a secret that opens others of the group, which a shared cache does not store.
     public var isSecret: Bool
-    /// Whether the resource is stored even if the origin forbids it (`no-store`), since the user asked
-    /// to keep it. It stays if it is pinned before it is closed.
+    /// Whether the resource is stored even if the origin forbids it (`no-store`), since the user
+    /// asked to keep it. It stays if it is pinned before it is closed.
     public var isKept: Bool
 
     public init(first: CacheKey, isSecret: Bool = false, isKept: Bool = false) {
@@ -94,14 +93,14 @@ public enum FillPolicy: String, Sendable, Hashable, Codable {
   case wholeResource
 }
 
-/// Rules for small documents that may change as they go on, such as lists of what comes next. Asked on
-/// any thread, about a URL once for each request, about a head once for each response, and about a
-/// body of at most `longest` bytes once.
+/// Rules for small documents that may change as they go on, such as lists of what comes next. Asked
+/// on any thread, about a URL once for each request, about a head once for each response, and about
+/// a body of at most `longest` bytes once.
 public protocol DocumentRules: AnyObject, Sendable {
   /// The longest document, in bytes.
   var longest: Int64 { get }
 
-  /// Whether a resource is named a document. It is then requested without a range, and may be decoded.
+  /// Whether a resource is named a document: it is requested without a range, and may be decoded.
   ///
   /// - Parameters:
   ///   - mimeType: in lower case, without parameters; nil before the response, and if it has none.
@@ -111,8 +110,8 @@ public protocol DocumentRules: AnyObject, Sendable {
   /// Whether a resource of this type that is not named a document may be one by its content.
   func mayBeUnnamed(mimeType: String?) -> Bool
 
-  /// Whether the origin holds its response to a URL back until the resource exists. The cache then
-  /// waits longer for it, and the time until then does not count as the response's age.
+  /// Whether the origin holds its response back until the resource exists: the cache waits longer,
+  /// and that time is no part of the response's age.
   func isHeldBack(_ url: URL) -> Bool
 
   /// Returns how soon the origin changes a document; nil if it is none.
@@ -172,8 +171,8 @@ package final class URLFilter: Sendable, Hashable {
     }
   }
 
-  /// Whether the address of the URL's host must be public, because a public document or redirect of
-  /// another host refers to it, and a public name may lead to a private address.
+  /// Whether the host's address must be public, since a public document or redirect of another host
+  /// refers to it: a public name may lead to a private address.
   package func requiresPublicAddress(of url: URL) -> Bool {
     guard checksAddresses else { return false }
     return referred.withLock { hosts in
@@ -197,8 +196,7 @@ package final class URLFilter: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Receives the head of each response of an origin, redirects included. Observers are equal if their
-/// identities are; what is known of the redirects of one resource is unknown for another observer's.
+/// Receives the head of each response, redirects included. Equal if the identities are.
 package struct ResponseObserver: Sendable, Hashable {
   private let identity: any Hashable & Sendable
   private let receive: @Sendable (URL, HeaderFields) -> Void
