@@ -2,8 +2,8 @@
 public import Foundation
 
 extension MediaCache {
-  /// How a cache behaves. A value: changing it after the cache was created has no effect; the
-  /// cache's own `limit`, `isOffline`, `network` and `originRate` can be changed at any time.
+  /// How a cache behaves. Later changes have no effect, except to the cache's own `limit`,
+  /// `isOffline`, `network` and `originRate`.
   public struct Configuration: Sendable {
     /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
     public var limit: Int64? = 10 << 30
@@ -44,14 +44,12 @@ extension MediaCache {
       set { ownKey = newValue }
     }
 
-    /// What `cacheKey` was set to: it decides alone.
     private var ownKey: (@Sendable (URL) -> CacheKey)?
 
-    /// Whose cache it is, such as an account of the app: resources without a key of their own are
-    /// stored for each partition separately. Nil: one person uses the directory.
+    /// Whose cache it is, such as an account of the app. Only resources with a key of their own are
+    /// common to all partitions. Nil: one person uses the directory.
     public var partition: String?
 
-    /// Returns the key of a URL without user and password.
     func key(for url: URL) -> CacheKey {
       let key = isShared && ownKey == nil ? CacheKey(url: url) : cacheKey(url)
       return partition.map(key.in(partition:)) ?? key
@@ -59,16 +57,14 @@ extension MediaCache {
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
     /// new headers, which is requested under the same key, or nil to give up. A user and password
-    /// in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest (RFC 7616) if
-    /// the origin asks for it.
+    /// in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest (RFC 7616).
     ///
     /// A thrown `MediaCacheError` is passed on, an error of the network (`URLError`,
-    /// `TransportError`) counts as `.unreachable`, and any other as a refusal by the origin, which
-    /// players do not repeat.
+    /// `TransportError`) counts as `.unreachable`, and any other as a refusal by the origin.
     ///
     /// Called once for a whole group (`ResourcePolicy`): changed headers and values of query
-    /// parameters replace the old ones in the group's other requests to the same origin (scheme,
-    /// host and port). A request that is refused all the same is authorized by itself.
+    /// parameters also replace the old ones in the group's other requests to the origin. A request
+    /// that is refused all the same is authorized by itself.
     public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
 
     /// The policy of resources that set none, part by part.
@@ -76,10 +72,9 @@ extension MediaCache {
 
     public var retry = RetryPolicy()
 
-    /// The longest silence before the first byte of a response's head, connecting included, and of
-    /// its body: media may come from a tape. Connecting takes at most ten seconds over
-    /// `CurlTransport`. Stored bytes that the origin does not confirm within five seconds play,
-    /// unless it has forbidden that (`must-revalidate`).
+    /// The longest silence before the head of a response, connecting included, and before its body.
+    /// Connecting takes at most ten seconds over `CurlTransport`. Stored bytes wait five seconds to
+    /// be confirmed, then play, unless the origin has forbidden that (`must-revalidate`).
     public var responseTimeout: Duration = .seconds(60)
 
     /// The longest silence in the middle of a response.
@@ -110,16 +105,14 @@ extension MediaCache.Configuration {
     Origin(
       transport, isOffline: offline, network: network, retry: retry,
       responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
-      bytesPerSecond: originRate, authorize: authorize,
-      isShared: isShared, clock: clock)
+      bytesPerSecond: originRate, authorize: authorize, isShared: isShared, clock: clock)
   }
 }
 
 /// The settings that can be changed while a cache is in use.
 extension MediaCache {
   /// Whether the cache makes no requests at all (`Configuration.offline`). Going offline ends
-  /// running requests; their received bytes stay. Readers that wait for missing bytes fail with
-  /// `MediaCacheError.Code.offline`.
+  /// running requests; readers that wait fail with `MediaCacheError.Code.offline`.
   public var isOffline: Bool {
     get { origin.isOffline }
     set {

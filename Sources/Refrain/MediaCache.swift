@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// A cache directory and all activity in it: the entry point of Refrain.
+/// A cache directory and all activity in it.
 public final class MediaCache: Sendable {
   let events: EventStreams
   let table: EntryTable
@@ -70,7 +70,7 @@ public final class MediaCache: Sendable {
 
   var stored: StoredEntries { StoredEntries(budget: budget, table: table, events: events) }
 
-  /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
+  /// For requests that bypass the cache.
   package var relayingTransport: any RelayingTransport {
     origin.transport as? any RelayingTransport ?? Self.platformTransport()
   }
@@ -110,8 +110,8 @@ public final class MediaCache: Sendable {
     try await open(resource, on: ReadTerms(), fill: fill)
   }
 
-  /// Returns the key under which a resource is stored: its own, or that of its URL
-  /// (`Configuration.cacheKey`) in the cache's `Configuration.partition`.
+  /// Returns the resource's own key, or that of its URL (`Configuration.cacheKey`) in the cache's
+  /// `Configuration.partition`.
   public func key(for resource: Resource) -> CacheKey {
     resource.key ?? configuration.key(for: resource.url.withoutUserInfo)
   }
@@ -163,9 +163,7 @@ public final class MediaCache: Sendable {
     await look(at: [key]) { $0.entry(for: key) }
   }
 
-  /// Returns the disk usage of the directory. Reads the record of every entry, as `entries` does.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  /// Returns the disk usage of the directory. Reads every record and throws as `entries` does.
   public func usage() async throws -> Usage { try await listing().usage }
 
   public struct Usage: Sendable, Hashable, Codable {

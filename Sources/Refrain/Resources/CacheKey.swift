@@ -180,7 +180,10 @@ extension CacheKey {
   /// Creates a key from the normalized URL without its signature, which is recognized only whole: a
   /// parameter that merely resembles one may select content.
   init(withoutSignature url: URL) {
-    self.init(url, without: SignatureScheme.names(in:))
+    self.init(url) { present in
+      signatures.filter { $0.marks.allSatisfy { !$0.isDisjoint(with: present) } }
+        .reduce(into: []) { $0.formUnion($1.all) }
+    }
   }
 
   /// Creates a key from the normalized URL. `ignored` returns those of the names in its query,
@@ -200,44 +203,30 @@ extension CacheKey {
   }
 }
 
-/// A way to sign URLs. Names are compared with case, as the services do.
-private struct SignatureScheme: Sendable {
-  /// A signed URL has at least one name of each of these groups.
-  private let marks: [Set<[UInt8]>]
-  private let names: Set<[UInt8]>
-
-  /// - Parameter marks: `a b|c` for the groups `a`, and `b` or `c`.
-  private init(_ marks: String, _ others: String = "") {
-    func names(_ text: some StringProtocol, _ separator: Character) -> Set<[UInt8]> {
-      Set(text.split(separator: separator).map { Array($0.utf8) })
-    }
-    self.marks = marks.split(separator: " ").map { names($0, "|") }
-    self.names = self.marks.reduce(names(others, " ")) { $0.union($1) }
+/// The names of the parameters that sign a URL, by service: a signed URL has at least one name of
+/// each of the groups `marks`. Compared with case, as the services do.
+private let signatures: [(marks: [Set<[UInt8]>], all: Set<[UInt8]>)] = [
+  // Version 4 of Amazon, and Google's form of it.
+  (
+    "X-Amz-Signature X-Amz-Credential",
+    "X-Amz-Algorithm X-Amz-Date X-Amz-Expires X-Amz-SignedHeaders X-Amz-Security-Token"
+  ),
+  (
+    "X-Goog-Signature X-Goog-Credential",
+    "X-Goog-Algorithm X-Goog-Date X-Goog-Expires X-Goog-SignedHeaders X-Goog-Security-Token"
+  ),
+  // Version 2 of Amazon and Google; Google's CDN.
+  ("Signature Expires AWSAccessKeyId|GoogleAccessId|KeyName", "x-amz-security-token"),
+  // CloudFront, with a canned or a custom policy.
+  ("Signature Key-Pair-Id Expires|Policy", ""),
+  // A shared access signature of Azure; its `rsc*` select response fields.
+  ("sig sv se|si", "st sp sr ss srt spr sip sdd ses skoid sktid skt ske sks skv saoid suoid scid"),
+  // Akamai.
+  ("hdnts", ""), ("hdnea", ""), ("hdntl", ""), ("__token__", ""),
+].map { marks, others in
+  func names(_ text: Substring, _ separator: Character) -> Set<[UInt8]> {
+    Set(text.split(separator: separator).map { Array($0.utf8) })
   }
-
-  /// Returns the names of the signatures that are whole among the names of a query.
-  static func names(in present: Set<[UInt8]>) -> Set<[UInt8]> {
-    all.filter { $0.marks.allSatisfy { !$0.isDisjoint(with: present) } }
-      .reduce(into: []) { $0.formUnion($1.names) }
-  }
-
-  private static let all = [
-    // Version 4 of Amazon, and Google's form of it.
-    Self(
-      "X-Amz-Signature X-Amz-Credential",
-      "X-Amz-Algorithm X-Amz-Date X-Amz-Expires X-Amz-SignedHeaders X-Amz-Security-Token"),
-    Self(
-      "X-Goog-Signature X-Goog-Credential",
-      "X-Goog-Algorithm X-Goog-Date X-Goog-Expires X-Goog-SignedHeaders X-Goog-Security-Token"),
-    // Version 2 of Amazon and Google; Google's CDN.
-    Self("Signature Expires AWSAccessKeyId|GoogleAccessId|KeyName", "x-amz-security-token"),
-    // CloudFront, with a canned or a custom policy.
-    Self("Signature Key-Pair-Id Expires|Policy"),
-    // A shared access signature of Azure; its `rsc*` select response fields.
-    Self(
-      "sig sv se|si",
-      "st sp sr ss srt spr sip sdd ses skoid sktid skt ske sks skv saoid suoid scid"),
-    // Akamai.
-    Self("hdnts"), Self("hdnea"), Self("hdntl"), Self("__token__"),
-  ]
+  let marks = marks.split(separator: " ").map { names($0, "|") }
+  return (marks, marks.reduce(names(others[...], " ")) { $0.union($1) })
 }

@@ -133,9 +133,8 @@ public struct NetworkPolicy: Sendable, Hashable {
   /// The networks for bytes that a player waits for; by default all.
   public var playback = Access()
 
-  /// The networks for bytes fetched before anybody plays them: `MediaCache.prefetch`, and filling
-  /// behind a player (`FillPolicy.wholeResource`). Once a player waits for the bytes, `playback`
-  /// applies.
+  /// The networks for bytes that no player waits for: `MediaCache.prefetch`, and filling behind a
+  /// player (`FillPolicy.wholeResource`).
   ///
   /// By default cellular networks are allowed, since the app has asked for the bytes, and networks
   /// in Low Data Mode are not. A prefetch that finds no other network fails with

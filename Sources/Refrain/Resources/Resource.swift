@@ -81,7 +81,6 @@ extension ResourcePolicy: Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(group)
     hasher.combine(keep)
-    hasher.combine(documents.map { ObjectIdentifier($0) })
   }
 }
 
@@ -94,8 +93,7 @@ public enum FillPolicy: String, Sendable, Hashable, Codable {
 }
 
 /// Rules for small documents that may change as they go on, such as lists of what comes next. Asked
-/// on any thread, about a URL once for each request, about a head once for each response, and about
-/// a body of at most `longest` bytes once.
+/// on any thread, once for each request, response, and body of at most `longest` bytes.
 public protocol DocumentRules: AnyObject, Sendable {
   /// The longest document, in bytes.
   var longest: Int64 { get }
@@ -122,8 +120,8 @@ public protocol DocumentRules: AnyObject, Sendable {
   ///   - whole: returns the whole body; nil if it cannot be read.
   func pace(at url: URL, beginning: Data, whole: () -> Data?) -> UpdatePace?
 
-  /// The extensions of the data files of documents, by MIME type, where the URL has no media
-  /// extension: one to eight of `a`…`z`, `0`…`9`.
+  /// The extensions of data files by MIME type, for URLs without a media extension: one to eight of
+  /// `a`…`z`, `0`…`9`.
   var fileExtensions: [String: String] { get }
 
   /// Returns a decoder of a content coding (RFC 9110 §8.4.1), for documents that come encoded
