@@ -151,9 +151,9 @@ extension MediaCache {
       await evictor.makeRoom(for: 0)
     }.value
   }
-}
 
-extension MediaCache {
+  // MARK: The directory
+
   /// Makes a cache directory, and returns warnings of attributes that could not be set. Blocks.
   static func create(_ directory: String, on disk: any Disk) throws(DiskError) -> [CacheEvent] {
     // Only the directory that is entirely ours: the cache may lie in a folder with other files.

@@ -100,7 +100,7 @@ extension MediaCache {
     package var limit: Int64?
   }
 
-  /// Looks at no entry on disk, so that it is cheap in a large cache.
+  /// Looks at no entry on disk.
   package func figures() async -> Figures {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries
@@ -115,30 +115,25 @@ extension MediaCache {
       usedBytes: used, limit: limit)
   }
 
-  package enum DiskTrial: Sendable, Hashable {
-    case works
-    case full
-    case fails(String)
-  }
-
   /// Writes a small unnamed file in the cache directory and syncs it, however long the disk takes.
-  package func tryDisk() async -> DiskTrial {
+  /// Returns `works`, `full`, or what failed.
+  package func tryDisk() async -> String {
     let budget = budget
     return await IOThreads.trial.run {
       let disk = budget.disk
       let path = "\(budget.directory)/trial-\(UUID().uuidString)"
       do throws(DiskError) {
         guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
-          return .fails("\(budget.entriesPath) is missing.")
+          return "\(budget.entriesPath) is missing."
         }
         let file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
         // First: nothing is left if the process ends now.
         try disk.remove(path)
         try file.write([UInt8](repeating: 0x5A, count: 512), at: 0)
         try file.sync()
-        return .works
+        return "works"
       } catch {
-        return error.isNoSpace ? .full : .fails("\(error).")
+        return error.isNoSpace ? "full" : "\(error)."
       }
     }
   }

@@ -114,10 +114,9 @@ extension MediaCache {
   public func entry(for resource: Resource) async throws -> EntrySummary? {
     try await entry(for: storedKey(for: resource))
   }
-}
 
-/// For URLs that need neither headers nor an explicit key.
-extension MediaCache {
+  // MARK: By URLs that need neither headers nor a key of their own
+
   /// Returns a reader of the resource at this URL; see `open(_:fill:)`.
   public func open(_ url: URL, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(Resource(url: url), fill: fill)
@@ -164,10 +163,9 @@ extension MediaCache {
   public func remove(_ url: URL) async throws -> Int64? {
     try await remove(Resource(url: url))
   }
-}
 
-/// For keys, as `entries()` lists them.
-extension MediaCache {
+  // MARK: By keys, as `entries()` lists them
+
   /// Returns a reader of a stored entry; see `open(_:fill:)`. Missing bytes are requested from its
   /// URL, without headers. Throws `.badURL` if nothing is stored under the key.
   public func open(_ key: CacheKey, fill: FillPolicy? = nil) async throws -> MediaReader {

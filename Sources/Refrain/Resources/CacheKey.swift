@@ -77,7 +77,7 @@ extension CacheKey {
   }
 }
 
-/// Identifies which of several representations of a URL a request selects (RFC 9111 §4.1).
+/// The representation of a URL that a request selects (RFC 9111 §4.1).
 package enum Variant {
   /// Returns the names in Vary in lower case, without those that are equal in all our requests.
   package static func names(in headers: HeaderFields) -> [String] {
@@ -139,8 +139,7 @@ public struct CacheKeyRule: Sendable, Hashable {
   /// Creates a rule that ignores parameters on every host.
   ///
   /// Parameters are separated by `&` alone (not `;`), and a name ends at the first `=`. All
-  /// parameters of a name are ignored, with or without a value. If none remains, the key has no
-  /// `?`.
+  /// parameters of a name are ignored. If none remains, the key has no `?`.
   ///
   /// - Parameters:
   ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name

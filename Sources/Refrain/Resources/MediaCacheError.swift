@@ -110,8 +110,8 @@ package final class ErrorResponse: Sendable, Hashable {
     return isShared && (control.noStore || control.isPrivate) ? nil : true
   }
 
-  /// Returns how long a shared cache may give the response to others (RFC 9111 §3), and the fields
-  /// to keep; nil if the origin does not state that it may, or the response is long.
+  /// Returns how long a shared cache may give the response to others as the origin states (RFC 9111
+  /// §3), and the fields to keep; nil if it may not, or the response is long.
   package func reuse() -> (Freshness, HeaderFields)? {
     guard rest == nil, !WholeResponse.statuses.contains(status), status != 304,
       !Self.requestFaults.contains(status), headers.contentCodings.isEmpty

@@ -69,8 +69,7 @@ package struct ReadTerms: Sendable {
   }
 }
 
-/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored. Times are in seconds.
+/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), with times in seconds.
 package struct RequestDirectives: Sendable {
   package var noCache = false
   package var noStore = false
@@ -83,11 +82,7 @@ package struct RequestDirectives: Sendable {
   package init() {}
 
   package init(_ fields: HeaderFields) {
-    guard let value = fields["Cache-Control"] else {
-      noCache = fields.members(of: "Pragma").contains { $0.lowercased() == "no-cache" }
-      return
-    }
-    let control = CacheControl(value)
+    let control = CacheControl(fields["Cache-Control"] ?? "")
     (noCache, noStore) = (control.noCache, control.noStore)
     onlyIfCached = control.has("only-if-cached")
     (maxAge, minFresh) = (control.number("max-age"), control.number("min-fresh"))

@@ -13,8 +13,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
   /// How many times in a row an origin may respond with an error before a reader has received a
-  /// byte. The same number, but two at least, applies to refused connections and unusable responses
-  /// until then, and to responses that do not come in time afterwards. `attempts` applies as well.
+  /// byte; or refuse a connection or respond unusably until then, or not in time afterwards, but
+  /// two at least. `attempts` applies as well.
   public var firstAttempts = 2
   /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
@@ -91,12 +91,7 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension MediaCacheError {
   var failure: RetryPolicy.Failure {
-    if let retry { return retry }
-    switch code {
-    case .status: return .answer
-    case .invalidResponse: return .invalid
-    default: return .network
-    }
+    retry ?? (code == .status ? .answer : code == .invalidResponse ? .invalid : .network)
   }
 }
 
@@ -118,11 +113,9 @@ extension HeaderFields {
 public struct NetworkPolicy: Sendable, Hashable {
   /// The networks that a request may use.
   public struct Access: Sendable, Hashable {
-    /// Networks that charge by the byte: cellular ones, personal hotspots
-    /// (`URLRequest.allowsExpensiveNetworkAccess`).
+    /// Cellular networks and personal hotspots (`URLRequest.allowsExpensiveNetworkAccess`).
     public var allowsExpensive: Bool
-    /// Networks for which the user has turned on Low Data Mode
-    /// (`URLRequest.allowsConstrainedNetworkAccess`).
+    /// Networks in Low Data Mode (`URLRequest.allowsConstrainedNetworkAccess`).
     public var allowsConstrained: Bool
 
     public init(allowsExpensive: Bool = true, allowsConstrained: Bool = true) {
@@ -141,12 +134,9 @@ public struct NetworkPolicy: Sendable, Hashable {
   /// `MediaCacheError.Code.networkNotAllowed`.
   public var prefetch = Access(allowsConstrained: false)
 
-  /// Whether a fetch on a device without a network waits for one as long as its reader waits, which
-  /// uses up none of `RetryPolicy.attempts`. False: the fetch fails, is retried by `RetryPolicy`,
-  /// and ends in `MediaCacheError.Code.unreachable`.
-  ///
-  /// If the device has only networks that the request may not use, it fails with an error that says
-  /// so. Revalidation never waits: stored bytes play.
+  /// Whether a fetch on a device without any network waits for one as long as its reader waits,
+  /// which uses up none of `RetryPolicy.attempts`. False: it is retried by `RetryPolicy`, and ends
+  /// in `MediaCacheError.Code.unreachable`. Revalidation never waits: stored bytes play.
   public var waitsForConnectivity = true
 
   public init() {}
