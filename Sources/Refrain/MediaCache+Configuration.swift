@@ -22,8 +22,7 @@ extension MediaCache {
     /// there. Nil: as long as the origin takes to respond, at most half a second.
     public var joinPatience: Duration?
 
-    /// Whether a URL always names the same bytes: stored ones are never revalidated, unless they
-    /// were found to have changed.
+    /// Whether stored bytes are never revalidated, unless they were found to have changed.
     public var trustStored = false
 
     /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
@@ -174,8 +173,8 @@ extension MediaCache {
 
   /// The default directory of a cache. Reading it creates nothing. May be called on any thread.
   ///
-  /// - iOS, tvOS, visionOS: `Refrain` in the Caches folder of the app's container. The system may
-  ///   empty it while the app does not run.
+  /// - iOS, tvOS, visionOS: `Refrain` in the container's Caches folder, which the system may empty
+  ///   while the app does not run.
   /// - macOS: `Refrain` in a folder named by the app's bundle identifier, if it has one, in
   ///   `~/Library/Caches`, or in that of the app's container if the app is sandboxed.
   /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory

@@ -137,6 +137,26 @@ extension MediaCache {
       }
     }
   }
+
+  /// Returns the state of every entry that this process has open. Reads no file.
+  package func activity() -> [EntryActivity] {
+    table.openEntries.compactMap { entry in
+      let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
+      let received = entry.requests.sums.received
+      return entry.current?.withState { state in
+        // Of a stream without a length, the next byte alone is known to arrive.
+        let end = state.length ?? (state.stored.ranges.last?.upperBound ?? 0) + 1
+        let missing = state.fetching.intersection(RangeSet(0..<end)).subtracting(state.stored)
+        return EntryActivity(
+          key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
+          mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
+          fetching: Array(missing.ranges),
+          readers: state.readers.values.filter { $0.isActive && !$0.isBackground }
+            .map(\.position).sorted(),
+          received: received)
+      }
+    }
+  }
 }
 
 /// The state of one open entry at one moment.
@@ -154,27 +174,4 @@ package struct EntryActivity: Sendable {
   package var readers: [Int64]
   /// The bytes received from the origin since the entry was opened.
   package var received: Int64
-}
-
-extension MediaCache {
-  /// Returns the state of every entry that this process has open. Reads no file.
-  package func activity() -> [EntryActivity] {
-    table.openEntries.compactMap { entry in
-      guard let current = entry.current else { return nil }
-      let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
-      let received = entry.requests.sums.received
-      return current.withState { state in
-        // Of a stream without a length, the next byte alone is known to arrive.
-        let end = state.length ?? (state.stored.ranges.last?.upperBound ?? 0) + 1
-        let missing = state.fetching.intersection(RangeSet(0..<end)).subtracting(state.stored)
-        return EntryActivity(
-          key: entry.key, url: url, group: group.map { CacheKey(rawValue: $0) },
-          mimeType: state.info?.mimeType, length: state.length, spans: state.stored,
-          fetching: Array(missing.ranges),
-          readers: state.readers.values.filter { $0.isActive && !$0.isBackground }
-            .map(\.position).sorted(),
-          received: received)
-      }
-    }
-  }
 }

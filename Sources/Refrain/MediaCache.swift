@@ -211,8 +211,8 @@ public final class MediaCache: Sendable {
   }
 
   /// Removes every entry that no other process is writing, the headers and cookies that proxies
-  /// have stored for streams, and the positions and the queue that players have stored. A running
-  /// proxy stores none of it again; a running player stores its queue and position again.
+  /// have stored, and the positions and the queue that players have stored. A running proxy stores
+  /// none of it again; a running player does.
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.

@@ -26,7 +26,7 @@ package struct Uptime: Codable, Sendable, Hashable {
     boot == earlier.boot ? seconds - earlier.seconds : nil
   }
 
-  /// Whether this time is the same or later; false if the other was in another run of the machine.
+  /// Whether this time is not earlier; false if the other was in another run of the machine.
   package func isAfter(_ earlier: Uptime) -> Bool {
     seconds(since: earlier).map { $0 >= 0 } ?? false
   }

@@ -17,7 +17,7 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     case offline
     /// The origin responded with an error status, which is in `status`.
     case status
-    /// The origin's response contradicts HTTP, the request or itself, or each one the one before.
+    /// The origin's response contradicts HTTP, the request or itself, or the response before.
     case invalidResponse
     /// A redirect that is not followed: one too many, a loop, a bad target, or from https to http.
     case redirect
@@ -113,9 +113,9 @@ package final class ErrorResponse: Sendable, Hashable {
   /// Returns how long a shared cache may give the response to others as the origin states (RFC 9111
   /// §3), and the fields to keep; nil if it may not, or the response is long.
   package func reuse() -> (Freshness, HeaderFields)? {
-    guard rest == nil, !WholeResponse.statuses.contains(status), status != 304,
-      !Self.requestFaults.contains(status), headers.contentCodings.isEmpty
-    else { return nil }
+    guard rest == nil, !Self.unfit.contains(status), headers.contentCodings.isEmpty else {
+      return nil
+    }
     let freshness = Freshness(
       status: status, headers: headers, requestTime: requestTime, responseTime: responseTime,
       keeper: Freshness.Keeper(
@@ -131,9 +131,9 @@ package final class ErrorResponse: Sendable, Hashable {
     return (freshness, kept)
   }
 
-  /// Faults in one request's fields, which one client must not bring on all others.
-  private static let requestFaults: Set<Int> = [
-    400, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
+  /// The resource itself, and faults in one request, which a client must not bring on all others.
+  private static let unfit: Set<Int> = [
+    200, 203, 304, 400, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
   ]
 
   package static func == (left: ErrorResponse, right: ErrorResponse) -> Bool { left === right }

@@ -3,12 +3,12 @@ import Foundation
 
 /// When a failed request is retried. A pure value.
 ///
-/// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
-/// outage. For a reader that has none, an origin that has no address or refuses the connection, or
-/// responds with an error or unusably, is asked `firstAttempts` times; once if the failure is
-/// permanent (an unknown host, a certificate that does not verify, a response that is not HTTP), or
-/// nothing came within `MediaCache.Configuration.responseTimeout`. A response that breaks off after
-/// it has brought new bytes is continued at once.
+/// A reader that has received bytes is playing: its fetch makes `attempts` attempts. For others, an
+/// origin that has no address, refuses the connection, or responds with an error or unusably is
+/// asked `firstAttempts` times; once if the failure is permanent (an unknown host, a certificate
+/// that does not verify, a response that is not HTTP), or nothing came within
+/// `MediaCache.Configuration.responseTimeout`. A response that breaks off after it has brought new
+/// bytes is continued at once.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
@@ -129,9 +129,8 @@ public struct NetworkPolicy: Sendable, Hashable {
   /// The networks for bytes that no player waits for: `MediaCache.prefetch`, and filling behind a
   /// player (`FillPolicy.wholeResource`).
   ///
-  /// By default cellular networks are allowed, since the app has asked for the bytes, and networks
-  /// in Low Data Mode are not. A prefetch that finds no other network fails with
-  /// `MediaCacheError.Code.networkNotAllowed`.
+  /// By default networks in Low Data Mode are not allowed. A prefetch that finds no other fails
+  /// with `MediaCacheError.Code.networkNotAllowed`.
   public var prefetch = Access(allowsConstrained: false)
 
   /// Whether a fetch on a device without any network waits for one as long as its reader waits,

@@ -7,13 +7,11 @@ public struct Resource: Sendable, Hashable {
   /// The URL. A user and password in it (`https://me:secret@host/…`) are sent as an Authorization
   /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
-  /// Headers sent with every request to the URL's own origin. Another origin, to which it redirects
-  /// or which a document names, receives only harmless ones: `User-Agent` (by default `Refrain`),
-  /// `Referer`, `Origin`, `Accept` (by default `*/*`) and `Accept-Language`. Cookies that redirects
-  /// set replace those of the same names in a `Cookie` header.
+  /// Headers sent to the URL's own origin; to others, which redirects or documents name, only
+  /// `User-Agent` (by default `Refrain`), `Referer`, `Origin`, `Accept` (by default `*/*`) and
+  /// `Accept-Language`. Cookies that redirects set replace those of the same names in `Cookie`.
   public var headers: HeaderFields
-  /// The key under which the bytes are stored, in every partition. Nil:
-  /// `MediaCache.Configuration.cacheKey` derives it from the URL.
+  /// The key in every partition. Nil: by `MediaCache.Configuration.cacheKey`, from the URL.
   public var key: CacheKey?
   /// The URLs that may be requested for the resource, redirects included; nil: all.
   package var filter: URLFilter?
@@ -37,9 +35,8 @@ public struct Resource: Sendable, Hashable {
 public struct ResourcePolicy: Sendable {
   /// The group to which the resource belongs; nil: none is known.
   public var group: Group?
-  /// How long the entry stays after its last use, as with segments that a live stream lists for
-  /// minutes, in whole seconds; nil: for as long as there is room. Then it is removed before
-  /// anything else is evicted, unless it is open or pinned. The newest reader's time counts.
+  /// How long the entry stays after its last use, in whole seconds, before it is removed unless it
+  /// is open or pinned; nil: for as long as there is room. The newest reader's time counts.
   public var keep: Duration?
   /// The rules by which small documents are recognized; nil: no resource is one.
   public var documents: (any DocumentRules)?
@@ -124,8 +121,7 @@ public protocol DocumentRules: AnyObject, Sendable {
   /// `a`…`z`, `0`…`9`.
   var fileExtensions: [String: String] { get }
 
-  /// Returns a decoder of a content coding (RFC 9110 §8.4.1), for documents that come encoded
-  /// although no request asks for that; nil if there is none.
+  /// Returns a decoder of a content coding (RFC 9110 §8.4.1), which no request asks for; or nil.
   func decoder(of coding: String) -> DocumentDecoder?
 }
 
