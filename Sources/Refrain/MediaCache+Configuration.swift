@@ -177,8 +177,7 @@ extension MediaCache {
   ///   while the app does not run.
   /// - macOS: `Refrain` in a folder named by the app's bundle identifier, if it has one, in
   ///   `~/Library/Caches`, or in that of the app's container if the app is sandboxed.
-  /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
-  ///   Specification), for all programs of the user.
+  /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain`, for all programs of the user.
   public static var defaultDirectory: URL {
     let manager = FileManager.default
     var folder =

@@ -163,7 +163,6 @@ extension MediaCache {
 package struct EntryActivity: Sendable {
   package var key: CacheKey
   package var url: URL
-  /// The key of the first resource of its group.
   package var group: CacheKey?
   package var mimeType: String?
   package var length: Int64?

@@ -88,8 +88,7 @@ extension MediaCache {
   /// In a cache for several people, requests with credentials have entries of their own.
   func requestKey(for resource: Resource) -> CacheKey {
     let key = key(for: resource)
-    guard isShared, resource.key == nil else { return key }
-    return Credentials.key(key, for: resource)
+    return isShared && resource.key == nil ? Credentials.key(key, for: resource) : key
   }
 
   /// Returns the key of the representation that the resource's headers select; its own key if

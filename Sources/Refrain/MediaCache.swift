@@ -32,9 +32,9 @@ public final class MediaCache: Sendable {
     directory: URL, configuration: Configuration, disk given: (any Disk)?,
     bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
   ) throws {
-    let path = directory.standardizedFileURL.path(percentEncoded: false)
-    let disk = given ?? SystemDisk(for: path)
-    let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    // Without a slash at its end.
+    let folder = directory.standardizedFileURL.path
+    let disk = given ?? SystemDisk(for: folder)
     do throws(DiskError) {
       events = EventStreams(unheard: try Self.create(folder, on: disk))
     } catch {
@@ -92,7 +92,7 @@ public final class MediaCache: Sendable {
     #endif
   }
 
-  // MARK: Reading
+  // MARK: Reading and prefetching
 
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
   /// §4.1).
@@ -115,8 +115,6 @@ public final class MediaCache: Sendable {
   public func key(for resource: Resource) -> CacheKey {
     resource.key ?? configuration.key(for: resource.url.withoutUserInfo)
   }
-
-  // MARK: Prefetching
 
   /// Fetches what is missing of the resource, or of a range, into the cache. Gives way to readers.
   /// Cancelling the task stops it and keeps the received bytes.
@@ -232,8 +230,6 @@ public final class MediaCache: Sendable {
       return freed
     }
   }
-
-  // MARK: Following it
 
   /// Returns the events of this cache from the call on. Slow consumers lose the oldest events.
   ///

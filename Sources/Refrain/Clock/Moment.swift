@@ -61,8 +61,7 @@ enum BootIdentity {
 
   private static func ofSystem() -> String? {
     #if canImport(Darwin)
-      // kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): it
-      // changes when the clock is set, which looks like a restart.
+      // A sandbox may refuse the first. The second changes when the clock is set, too (sysctl(3)).
       var buffer = [UInt8](repeating: 0, count: 64)
       var size = buffer.count
       if sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0, buffer[0] != 0 {

@@ -185,8 +185,7 @@ extension CacheKey {
     }
   }
 
-  /// Creates a key from the normalized URL. `ignored` returns those of the names in its query,
-  /// percent-decoded, that are left out.
+  /// `ignored` returns those of the names in the query, percent-decoded, that are left out.
   fileprivate init(_ url: URL, without ignored: (Set<[UInt8]>) -> Set<[UInt8]>) {
     var reference = Self.reference(of: url)
     if let query = reference.query {

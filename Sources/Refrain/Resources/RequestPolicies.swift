@@ -37,15 +37,13 @@ public struct RetryPolicy: Sendable, Hashable {
     case permanent
     /// A response that can only be read from its start ended at the same byte as before.
     case cutShort
-    /// Nothing came in response to a request for as long as it may take.
+    /// Nothing came for as long as a response may take.
     case silent
-    /// The network failed, or something else did.
     case network
   }
 
   /// Whether a status may pass: 408, 425 and 429 (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4),
-  /// and server errors (RFC 9110 §15.6) except those that say "never": 501, 505 and 508 (RFC 5842
-  /// §7.2).
+  /// and 5xx except 501, 505 and 508, which say "never" (RFC 9110 §15.6, RFC 5842 §7.2).
   public static func isTransient(status: Int) -> Bool {
     [408, 425, 429].contains(status)
       || (500...599).contains(status) && ![501, 505, 508].contains(status)
@@ -75,11 +73,8 @@ public struct RetryPolicy: Sendable, Hashable {
     return delay.map { max(min($0, longestFirstDelay), .zero) }
   }
 
-  /// Returns the delay before the next attempt; nil: give up.
-  ///
-  /// - Parameters:
-  ///   - failures: the number of failures in a row without progress.
-  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
+  /// Returns the delay before the next attempt after a number of failures in a row without
+  /// progress; nil: give up. `retryAfter` is what the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
     // Doubled stepwise, up to the longest: a product could overflow, whatever the user set.
@@ -111,7 +106,6 @@ extension HeaderFields {
 /// Which networks may be used for what. Without effect on Linux, which reports neither the cost of
 /// a network nor whether there is one.
 public struct NetworkPolicy: Sendable, Hashable {
-  /// The networks that a request may use.
   public struct Access: Sendable, Hashable {
     /// Cellular networks and personal hotspots (`URLRequest.allowsExpensiveNetworkAccess`).
     public var allowsExpensive: Bool

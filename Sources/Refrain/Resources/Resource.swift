@@ -109,10 +109,9 @@ public protocol DocumentRules: AnyObject, Sendable {
   /// and that time is no part of the response's age.
   func isHeldBack(_ url: URL) -> Bool
 
-  /// Returns how soon the origin changes a document; nil if it is none.
+  /// Returns how soon the origin changes a document requested at a URL; nil if it is none.
   ///
   /// - Parameters:
-  ///   - url: of the request.
   ///   - beginning: at most the first 64 bytes.
   ///   - whole: returns the whole body; nil if it cannot be read.
   func pace(at url: URL, beginning: Data, whole: () -> Data?) -> UpdatePace?
