@@ -39,7 +39,7 @@ extension MediaCache {
     /// CloudFront, Google, Azure, Akamai), so that all signatures of a URL share one entry; in a
     /// shared cache (`isShared`) with it: what is stored would outlive the rights of the signature.
     public var cacheKey: @Sendable (URL) -> CacheKey {
-      get { ownKey ?? { CacheKey(withoutSignature: $0) } }
+      get { ownKey ?? (isShared ? CacheKey.init(url:) : CacheKey.init(withoutSignature:)) }
       set { ownKey = newValue }
     }
 
@@ -48,11 +48,6 @@ extension MediaCache {
     /// Whose cache it is, such as an account of the app. Only resources with a key of their own are
     /// common to all partitions. Nil: one person uses the directory.
     public var partition: String?
-
-    func key(for url: URL) -> CacheKey {
-      let key = isShared && ownKey == nil ? CacheKey(url: url) : cacheKey(url)
-      return partition.map(key.in(partition:)) ?? key
-    }
 
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
     /// new headers, which is requested under the same key, or nil to give up. A user and password

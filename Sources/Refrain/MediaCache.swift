@@ -113,7 +113,9 @@ public final class MediaCache: Sendable {
   /// Returns the resource's own key, or that of its URL (`Configuration.cacheKey`) in the cache's
   /// `Configuration.partition`.
   public func key(for resource: Resource) -> CacheKey {
-    resource.key ?? configuration.key(for: resource.url.withoutUserInfo)
+    if let key = resource.key { return key }
+    let key = configuration.cacheKey(resource.url.withoutUserInfo)
+    return configuration.partition.map(key.in(partition:)) ?? key
   }
 
   /// Fetches what is missing of the resource, or of a range, into the cache. Gives way to readers.
@@ -186,7 +188,9 @@ public final class MediaCache: Sendable {
 
   /// The progress of work on all entries of a cache.
   public struct EntryProgress: Sendable, Hashable {
+    /// The number of finished entries.
     public var done: Int
+    /// The number of entries when the work began.
     public var total: Int
   }
 
@@ -233,7 +237,8 @@ public final class MediaCache: Sendable {
 
   /// Returns the events of this cache from the call on. Slow consumers lose the oldest events.
   ///
-  /// - Parameter includingTraffic: whether to include those that every chunk of bytes causes.
+  /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
+  ///   which every chunk of bytes causes.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
     events.stream(includingTraffic: includingTraffic)
   }

@@ -49,9 +49,7 @@ package struct Uptime: Codable, Sendable, Hashable {
 }
 
 extension Duration {
-  var seconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) / 1e18
-  }
+  var seconds: Double { self / .seconds(1) }
 }
 
 /// Distinguishes one boot of the machine from the next: until then, bytes need no sync.
