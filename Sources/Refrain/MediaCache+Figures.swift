@@ -33,7 +33,7 @@ extension MediaCache {
       switch event {
       case .committed(let other, _), .evicted(let other, _), .generationChanged(let other),
         .fetchFinished(let other, _, _), .opened(let other):
-        other == key || other.resourceKey == key
+        other == key || Selection.isRepresentation(other, ofAny: [key])
       default: false
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// A cache directory and all activity in it.
+/// A cache directory and all activity in it: the entry point of Refrain.
 public final class MediaCache: Sendable {
   let events: EventStreams
   let table: EntryTable
@@ -163,7 +163,9 @@ public final class MediaCache: Sendable {
     await look(at: [key]) { $0.entry(for: key) }
   }
 
-  /// Returns the disk usage of the directory. Reads every record and throws as `entries` does.
+  /// Returns the disk usage of the directory. Reads the record of every entry, as `entries` does.
+  ///
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
   public func usage() async throws -> Usage { try await listing().usage }
 
   public struct Usage: Sendable, Hashable, Codable {

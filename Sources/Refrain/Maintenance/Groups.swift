@@ -116,7 +116,7 @@ public struct GroupSummary: Sendable, Hashable {
 
   mutating func add(_ entry: EntrySummary) {
     if first != nil { parts += 1 }
-    if entry.key == key || (first == nil && entry.key.resourceKey == key) {
+    if entry.key == key || (first == nil && Selection.resourceKey(of: entry.key) == key) {
       // That of the key itself replaces another representation.
       first = entry
     } else if first == nil {
@@ -167,6 +167,11 @@ package struct GroupRoots {
   }
 
   package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {
-    group ?? [key, key.resourceKey].first(where: firsts.contains)
+    if let group { return group }
+    if firsts.contains(key) { return key }
+    guard !firsts.isEmpty, let resource = Selection.resourceKey(of: key),
+      firsts.contains(resource)
+    else { return nil }
+    return resource
   }
 }

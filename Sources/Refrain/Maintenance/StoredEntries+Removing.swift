@@ -37,7 +37,7 @@ extension StoredEntries {
       case .success(let entry?):
         removed.entries += 1
         removed.freedBytes += entry.bytes
-        if let key = entry.key { removed.resources.insert(key.resourceKey) }
+        if let key = entry.key { removed.resources.insert(Selection.resourceKey(of: key) ?? key) }
       case .success(nil): break
       case .failure(let failure): removed.failures.append(failure)
       }
@@ -169,8 +169,9 @@ package struct PurgeSelection: Sendable, Hashable {
 
   /// The key may be that of one representation; the URL is the one that was requested.
   func contains(_ key: CacheKey, url: String, group: String?) -> Bool {
-    if isEverything || keys.contains(key) || keys.contains(key.resourceKey) { return true }
+    if isEverything || keys.contains(key) { return true }
     if let group, group == self.group?.rawValue { return true }
+    if let resource = Selection.resourceKey(of: key), keys.contains(resource) { return true }
     return prefixes.contains { prefix in
       key.rawValue.utf8.starts(with: prefix.utf8) || url.utf8.starts(with: prefix.utf8)
     }

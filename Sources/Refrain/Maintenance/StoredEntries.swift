@@ -94,7 +94,7 @@ struct StoredEntries: Sendable {
     else { return nil }
     var representation = Representation()
     representation.adopt(record)
-    return representation.known
+    return StoredResponse(representation)
   }
 
   /// Returns the keys of the other representations of resources that are recorded. Looks at one
@@ -111,7 +111,7 @@ struct StoredEntries: Sendable {
     }
     // Afterwards: what is being stored for the first time has no record yet.
     let all = stored.joined().map { CacheKey(rawValue: $0) } + table.keys
-    return Set(all.filter { !keys.contains($0) && keys.contains($0.resourceKey) })
+    return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
   private func summary(named name: String) -> EntrySummary? {

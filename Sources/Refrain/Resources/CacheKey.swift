@@ -37,7 +37,7 @@ enum KeyHash {
   }
 
   static func family(of key: CacheKey) -> String {
-    String(hash(of: key.resourceKey.rawValue).suffix(16))
+    String(hash(of: (Selection.resourceKey(of: key) ?? key).rawValue).suffix(16))
   }
 
   static func hash(of text: String) -> String {
@@ -55,25 +55,22 @@ enum KeyHash {
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
-/// The representations of a resource, and its responses for several people. No URL has a space.
-extension CacheKey {
-  private static let variantMark = " vary:"
-  private static let credentialsMark = " for:"
+/// The keys of representations of a resource, and of its responses for several people: its own, and
+/// what a mark introduces. No URL has a space.
+enum Selection {
+  static let variantMark = " vary:"
+  static let credentialsMark = " for:"
 
-  func representation(_ variant: String) -> CacheKey {
-    CacheKey(rawValue: "\(rawValue)\(Self.variantMark)\(variant)")
+  static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
+    resourceKey(of: other).map(keys.contains) ?? false
   }
 
-  func authorized(by credentials: String) -> CacheKey {
-    CacheKey(rawValue: "\(rawValue)\(Self.credentialsMark)\(credentials)")
-  }
-
-  /// The key of the resource of which this may be a representation: the text before the first mark.
-  var resourceKey: CacheKey {
-    guard rawValue.utf8.contains(UInt8(ascii: " ")) else { return self }
-    let marks = [Self.variantMark, Self.credentialsMark]
-    let end = marks.compactMap { rawValue.firstRange(of: $0)?.lowerBound }.min()
-    return end.map { CacheKey(rawValue: String(rawValue[..<$0])) } ?? self
+  /// Returns the key of the resource of which another key is a representation; nil if it is none.
+  static func resourceKey(of representation: CacheKey) -> CacheKey? {
+    let text = representation.rawValue
+    guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
+    return [variantMark, credentialsMark].compactMap { text.firstRange(of: $0)?.lowerBound }.min()
+      .map { CacheKey(rawValue: String(text[..<$0])) }
   }
 }
 

@@ -16,7 +16,8 @@ package enum Credentials {
   /// several people (RFC 9111 §3.5).
   package static func key(_ key: CacheKey, for resource: Resource) -> CacheKey {
     let credentials = of(resource)
-    return credentials == none ? key : key.authorized(by: credentials)
+    guard credentials != none else { return key }
+    return CacheKey(rawValue: "\(key.rawValue)\(Selection.credentialsMark)\(credentials)")
   }
 }
 

@@ -13,8 +13,8 @@ public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
   /// How many times in a row an origin may respond with an error before a reader has received a
-  /// byte; or refuse a connection or respond unusably until then, or not in time afterwards, but
-  /// two at least. `attempts` applies as well.
+  /// byte. The same number, but two at least, applies to refused connections and unusable responses
+  /// until then, and to responses that do not come in time afterwards. `attempts` applies as well.
   public var firstAttempts = 2
   /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
@@ -129,7 +129,8 @@ public struct NetworkPolicy: Sendable, Hashable {
 
   /// Whether a fetch on a device without any network waits for one as long as its reader waits,
   /// which uses up none of `RetryPolicy.attempts`. False: it is retried by `RetryPolicy`, and ends
-  /// in `MediaCacheError.Code.unreachable`. Revalidation never waits: stored bytes play.
+  /// in `MediaCacheError.Code.unreachable`. A device that has only networks that the request may
+  /// not use counts as having one. Revalidation never waits: stored bytes play.
   public var waitsForConnectivity = true
 
   public init() {}

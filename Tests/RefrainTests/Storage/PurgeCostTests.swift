@@ -107,12 +107,14 @@ import Testing
 struct RepresentationKeyTests {
   @Test(
     arguments: [
-      ("a vary:x", "a"), ("a for:x", "a"), ("a vary:x for:y", "a"), ("b for:x vary:y", "b"),
-      ("c", "c"), ("a/b", "a/b"), ("a/b vary:x", "a/b"), ("a in:b vary:x", "a in:b"), ("", ""),
+      ("a vary:x", true), ("a for:x", true), ("a vary:x for:y", true), ("b for:x vary:y", true),
+      ("c vary:x for:y", false), ("c vary:x", false), ("c", false), ("a", false), ("a/b", false),
+      ("a/b vary:x", false), ("", false),
     ])
-  func `The key of a representation begins with that of its resource`(
-    key: String, resource: String
-  ) {
-    #expect(CacheKey(rawValue: key).resourceKey == CacheKey(rawValue: resource))
+  func `A representation of one of several resources is found`(key: String, isFound: Bool) {
+    let keys: Set<CacheKey> = Set(["a", "b", "c vary:x"].map { CacheKey(rawValue: $0) })
+    let other = CacheKey(rawValue: key)
+    #expect(Selection.isRepresentation(other, ofAny: keys) == isFound)
+    #expect(keys.contains { Selection.isRepresentation(other, ofAny: [$0]) } == isFound)
   }
 }

@@ -167,6 +167,6 @@ package final class StoredResponse: Sendable {
   /// Returns the key of the representation that a request selects; nil if it is this one.
   package func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
     guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
-    return key.representation(wanted)
+    return CacheKey(rawValue: "\(key.rawValue)\(Selection.variantMark)\(wanted)")
   }
 }
