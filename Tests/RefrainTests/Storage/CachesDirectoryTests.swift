@@ -11,9 +11,9 @@ struct CachesDirectoryTests {
     #expect(folder.isFileURL && folder.lastPathComponent.lowercased() == "refrain")
     #if os(Linux)
       let environment = ProcessInfo.processInfo.environment
-      let home = FileManager.default.homeDirectoryForCurrentUser.path(percentEncoded: false)
-      let caches = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-      let expected = URL(filePath: caches ?? "\(home)/.cache").appending(path: "refrain")
+      let home = URL(filePath: environment["HOME"] ?? "/").appending(path: ".cache")
+      let named = environment["XDG_CACHE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+      let expected = (named.map { URL(filePath: $0) } ?? home).appending(path: "refrain")
       #expect(folder.standardizedFileURL.path == expected.standardizedFileURL.path)
     #endif
   }

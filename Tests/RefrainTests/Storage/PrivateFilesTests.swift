@@ -119,6 +119,7 @@ import Testing
       let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
       #expect(error?.reason.contains("headers, cookies, positions and queue") == true)
       #expect(error?.reason.contains(String(cString: strerror(EPERM))) == areLeft)
+      disk.fail(nil)
     }
   }
 
