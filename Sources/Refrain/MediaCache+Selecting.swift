@@ -36,8 +36,8 @@ extension MediaCache {
       remedy: "Correct the Vary header at the origin.")
   }
 
-  /// Returns what is known of the resource, after the response to another request, by whose fields it
-  /// may vary; nil if this reader's request is the first.
+  /// Returns what is known of the resource, after the response to another request with other
+  /// headers, by which it may vary; nil if this reader's request is the first.
   private func known(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource
   ) async throws -> StoredResponse? {

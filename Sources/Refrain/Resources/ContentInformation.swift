@@ -55,8 +55,8 @@ package enum MediaType {
     {
       return known
     }
-    let isSafe = (1...8).contains(own.utf8.count) && own.utf8.allSatisfy { $0.isLetter || $0.isDigit }
-    return isSafe ? own : "bin"
+    let isSafe = own.utf8.allSatisfy { $0.isLetter || $0.isDigit }
+    return isSafe && (1...8).contains(own.utf8.count) ? own : "bin"
   }
 
   package static func usualExtension(ofType essence: String) -> String? {

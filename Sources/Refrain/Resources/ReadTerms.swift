@@ -69,7 +69,7 @@ package struct ReadTerms: Sendable {
   }
 }
 
-/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), with times in seconds.
+/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1). Times in seconds.
 package struct RequestDirectives: Sendable {
   package var noCache = false
   package var noStore = false
