@@ -55,8 +55,8 @@ enum KeyHash {
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
-/// The keys of representations of a resource, and of its responses for several people: its own, and
-/// what a mark introduces. No URL has a space.
+/// The marks after a resource's own key in those of its representations, and of its responses for
+/// several people. No URL has a space.
 enum Selection {
   static let variantMark = " vary:"
   static let credentialsMark = " for:"
