@@ -41,14 +41,12 @@ public final class MediaCache: Sendable {
       throw error.problem(ofDirectory: folder)
     }
     self.configuration = configuration
-    let budget = DiskBudget(
+    budget = DiskBudget(
       directory: folder, limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
       clock: configuration.clock
     ) { [events] in events.send($0) }
-    self.budget = budget
     privateFiles = PrivateFiles("\(budget.directory)/private", disk: disk)
-    let table = EntryTable(places: places)
-    self.table = table
+    table = EntryTable(places: places)
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, table: table) { [events] event in
       if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }
