@@ -2,8 +2,8 @@
 public import Foundation
 
 extension MediaCache {
-  /// How a cache behaves. A value: changing it after the cache was created has no effect; the
-  /// cache's own `limit`, `isOffline`, `network` and `originRate` can be changed at any time.
+  /// How a cache behaves. Later changes have no effect, except to the cache's own `limit`,
+  /// `isOffline`, `network` and `originRate`.
   public struct Configuration: Sendable {
     /// The most disk space that the cache may use, in bytes of allocated blocks; nil for no limit.
     public var limit: Int64? = 10 << 30
@@ -18,59 +18,47 @@ extension MediaCache {
     /// The size of the first request after a seek, in bytes: small, since most seeks are probes.
     public var firstRequest: Int64 = 64 << 10
 
-    /// How long a reader waits for a running fetch to reach its offset before a separate fetch
-    /// starts there. Nil: as long as the origin takes to respond, at most half a second.
+    /// How long a reader waits for a running fetch to reach its offset before another one starts
+    /// there. Nil: as long as the origin takes to respond, at most half a second.
     public var joinPatience: Duration?
 
-    /// Whether stored bytes are never revalidated: a URL always names the same bytes. Only what was
-    /// found to have changed is revalidated all the same.
+    /// Whether stored bytes are never revalidated, unless they were found to have changed.
     public var trustStored = false
 
     /// Whether the cache makes no requests at all. Stored bytes play, whatever their age.
     public var offline = false
 
-    /// Whether to follow RFC 9111 as a shared cache: responses private to one person are not
-    /// stored, and those that a private cache has stored in the same directory are not used.
+    /// Whether to follow RFC 9111 as a shared cache: what is private to one person is not stored,
+    /// and not used if a private cache has stored it in the same directory.
     public var isShared = false
 
     /// Returns the key for a resource without one, from its URL without user and password. Use
     /// `CacheKeyRule` to ignore query parameters that change, such as tokens.
     ///
-    /// The default is `CacheKey.init(url:)` without the signature of a signed URL, which is the
-    /// parameters of Amazon, CloudFront, Google, Azure and Akamai. All signatures of a URL share one
-    /// entry: it plays under each of them without a request while it is fresh. A shared cache
-    /// (`isShared`) ignores no parameter by itself: what is stored would outlive the rights of its
-    /// signature.
+    /// The default is `CacheKey.init(url:)` without the signature of a signed URL (Amazon,
+    /// CloudFront, Google, Azure, Akamai), so that all signatures of a URL share one entry; in a
+    /// shared cache (`isShared`) with it: what is stored would outlive the rights of the signature.
     public var cacheKey: @Sendable (URL) -> CacheKey {
-      get { ownKey ?? { CacheKey(withoutSignature: $0) } }
+      get { ownKey ?? (isShared ? CacheKey.init(url:) : CacheKey.init(withoutSignature:)) }
       set { ownKey = newValue }
     }
 
-    /// What `cacheKey` was set to: it decides alone.
     private var ownKey: (@Sendable (URL) -> CacheKey)?
 
-    /// Whose cache it is, such as an account of the app: resources without a key of their own are
-    /// stored for each partition separately. Nil: one person uses the directory.
+    /// Whose cache it is, such as an account of the app. Only resources with a key of their own are
+    /// common to all partitions. Nil: one person uses the directory.
     public var partition: String?
 
-    /// Returns the key of a URL without user and password.
-    func key(for url: URL) -> CacheKey {
-      let key = isShared && ownKey == nil ? CacheKey(url: url) : cacheKey(url)
-      return partition.map(key.in(partition:)) ?? key
-    }
-
     /// Called once when the origin responds 401, 403 or 410: returns the resource with a new URL or
-    /// new headers, which is requested again under the same key, or nil to give up. A user and
-    /// password in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest
-    /// (RFC 7616) if the origin asks for it.
+    /// new headers, which is requested under the same key, or nil to give up. A user and password
+    /// in the new URL are sent as Basic credentials (RFC 7617), or on Linux as Digest (RFC 7616).
     ///
-    /// A thrown error fails the request as a refusal by the origin, which players do not repeat. An
-    /// error of the network (`URLError`, `TransportError`) fails it as `.unreachable`, as when the
-    /// origin itself cannot be reached; a `MediaCacheError` is passed on.
+    /// A thrown `MediaCacheError` is passed on, an error of the network (`URLError`,
+    /// `TransportError`) counts as `.unreachable`, and any other as a refusal by the origin.
     ///
-    /// Called once for a whole group (`ResourcePolicy`): changed headers, and changed values of query
-    /// parameters, also apply to requests of the same group to the same origin (scheme, host and
-    /// port) that have the old ones. A request that is refused all the same is authorized by itself.
+    /// Called once for a whole group (`ResourcePolicy`): changed headers and values of query
+    /// parameters also replace the old ones in the group's other requests to the origin. A request
+    /// that is refused all the same is authorized by itself.
     public var authorize: (@Sendable (Resource, _ status: Int) async throws -> Resource?)?
 
     /// The policy of resources that set none, part by part.
@@ -78,20 +66,16 @@ extension MediaCache {
 
     public var retry = RetryPolicy()
 
-    /// The longest silence before the first byte of a response, connecting included: of its head,
-    /// and of its body. Media may have to be brought from a tape or a cold archive first.
-    ///
-    /// Stored bytes do not wait for so long: if the origin does not confirm them within five
-    /// seconds, they play, unless it has forbidden that (`must-revalidate`). Connecting takes at
-    /// most ten seconds over `CurlTransport`.
+    /// The longest silence before the head of a response, connecting included, and before its body.
+    /// Connecting takes at most ten seconds over `CurlTransport`. Stored bytes wait five seconds to
+    /// be confirmed, then play, unless the origin has forbidden that (`must-revalidate`).
     public var responseTimeout: Duration = .seconds(60)
 
     /// The longest silence in the middle of a response.
     public var silenceTimeout: Duration = .seconds(30)
 
-    /// The most bytes per second that are received from all origins together; nil for no limit.
-    /// Fetches that a player waits for come before those in the background. More than this may
-    /// arrive in a moment: what lies in the buffers of sockets.
+    /// The most bytes per second that are received from all origins together, except for what lies
+    /// in the buffers of sockets; nil for no limit. Fetches that a player waits for come first.
     public var originRate: Int64?
 
     /// Which networks may be used for what, and whether requests wait for a network.
@@ -102,8 +86,8 @@ extension MediaCache {
 
     package var clock: @Sendable () -> Moment = { .now }
 
-    /// The transport that performs the requests. Nil: the platform's default, `CurlTransport` on
-    /// Linux and `URLSessionTransport` on Apple platforms.
+    /// The transport that performs the requests. Nil: `CurlTransport` on Linux,
+    /// `URLSessionTransport` on Apple platforms.
     public var transport: (any Transport)?
 
     public init() {}
@@ -115,17 +99,14 @@ extension MediaCache.Configuration {
     Origin(
       transport, isOffline: offline, network: network, retry: retry,
       responseTimeout: responseTimeout, silenceTimeout: silenceTimeout,
-      bytesPerSecond: originRate, authorize: authorize,
-      isShared: isShared, clock: clock)
+      bytesPerSecond: originRate, authorize: authorize, isShared: isShared, clock: clock)
   }
 }
 
 /// The settings that can be changed while a cache is in use.
 extension MediaCache {
-  /// Whether the cache makes no requests at all (`Configuration.offline`).
-  ///
-  /// Going offline ends running requests; their received bytes stay. Readers that wait for missing
-  /// bytes fail with `MediaCacheError.Code.offline`.
+  /// Whether the cache makes no requests at all (`Configuration.offline`). Going offline ends
+  /// running requests; readers that wait fail with `MediaCacheError.Code.offline`.
   public var isOffline: Bool {
     get { origin.isOffline }
     set {
@@ -140,9 +121,8 @@ extension MediaCache {
     set { origin.withMemory { $0.network = newValue } }
   }
 
-  /// The most bytes per second from all origins together (`Configuration.originRate`). A value below
-  /// 1 counts as 1. Applies at once, also to requests that run: those that pause for the old rate
-  /// notice within a quarter of a second.
+  /// The most bytes per second from all origins together (`Configuration.originRate`), at least 1.
+  /// Also applies to running requests, within a quarter of a second.
   public var originRate: Int64? {
     get { origin.withMemory { $0.pace.bytesPerSecond } }
     set { origin.withMemory { $0.pace.bytesPerSecond = newValue } }
@@ -154,8 +134,8 @@ extension MediaCache {
   /// Changes the limit, and evicts entries that are not in use, the least recently used first,
   /// until the usage is below it. Other caches of the directory keep their own limits.
   ///
-  /// - Returns: whether the usage is below the limit. If not, entries in use or pinned exceed it;
-  ///   nothing more is stored before they are closed or unpinned, and evicted.
+  /// - Returns: whether the usage is below the limit. If not, nothing more is stored until enough
+  ///   entries are closed or unpinned.
   @discardableResult
   public func setLimit(_ limit: Int64?) async -> Bool {
     budget.limit = limit
@@ -165,16 +145,16 @@ extension MediaCache {
       await evictor.makeRoom(for: 0)
     }.value
   }
-}
 
-extension MediaCache {
+  // MARK: The directory
+
   /// Makes a cache directory, and returns warnings of attributes that could not be set. Blocks.
   static func create(_ directory: String, on disk: any Disk) throws(DiskError) -> [CacheEvent] {
+    // Only the directory that is entirely ours: the cache may lie in a folder with other files.
     let path = DiskBudget.entriesPath(in: directory)
     try disk.makeDirectories(path)
     do {
-      // Only the directory that is entirely ours: the cache may lie in a folder with other files.
-      // Set on every opening, because a process may end between the two steps.
+      // On every opening: a process may end between the two steps.
       try disk.setStoredMediaAttributes(path)
       return []
     } catch {
@@ -188,49 +168,26 @@ extension MediaCache {
 
   /// The default directory of a cache. Reading it creates nothing. May be called on any thread.
   ///
-  /// - iOS, tvOS, visionOS: `Refrain` in the Caches folder of the app's container. The system may
-  ///   empty it while the app does not run, when the device is short of room.
-  /// - macOS: `Refrain` in a folder named by the app's bundle identifier in the user's Caches
-  ///   folder, which is in the app's container if the app is sandboxed; without a bundle identifier
-  ///   `~/Library/Caches/Refrain`.
-  /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain` (XDG Base Directory
-  ///   Specification), for all programs of the user.
+  /// - iOS, tvOS, visionOS: `Refrain` in the container's Caches folder, which the system may empty
+  ///   while the app does not run.
+  /// - macOS: `Refrain` in a folder named by the app's bundle identifier, if it has one, in
+  ///   `~/Library/Caches`, or in that of the app's container if the app is sandboxed.
+  /// - Linux: `$XDG_CACHE_HOME/refrain`, else `~/.cache/refrain`, for all programs of the user.
   public static var defaultDirectory: URL {
+    let manager = FileManager.default
+    var folder =
+      manager.urls(for: .cachesDirectory, in: .userDomainMask).first ?? manager.temporaryDirectory
     #if os(macOS) || targetEnvironment(macCatalyst)
-      directoryOnMac(.cachesDirectory, bundleIdentifier: Bundle.main.bundleIdentifier)
-    #elseif canImport(Darwin)
-      // In the app's container, which holds no other app's caches.
-      URL.cachesDirectory.appending(component: "Refrain", directoryHint: .isDirectory)
-    #else
-      directoryOnLinux(
-        ProcessInfo.processInfo.environment,
-        home: FileManager.default.homeDirectoryForCurrentUser)
+      // All apps share the folder, and one must neither evict nor play the entries of another.
+      if let name = Bundle.main.bundleIdentifier, !name.isEmpty {
+        folder.append(component: name, directoryHint: .isDirectory)
+      }
     #endif
-  }
-
-  /// Returns a folder inside the app's own, named by its bundle identifier as is customary (Apple's
-  /// File System Programming Guide): outside of a sandbox all apps share `~/Library/Caches`, and
-  /// one must neither evict nor play the entries of another. Inside a sandbox, too, so that it does
-  /// not change when an app is sandboxed. A program without a bundle has no folder of its own.
-  static func directoryOnMac(_ caches: URL, bundleIdentifier: String?) -> URL {
-    var folder = caches
-    // Letters, digits, hyphens and periods (CFBundleIdentifier): a path that cannot lead elsewhere.
-    if let bundleIdentifier, !bundleIdentifier.isEmpty, !bundleIdentifier.hasPrefix("."),
-      !bundleIdentifier.contains("/")
-    {
-      folder.append(component: bundleIdentifier, directoryHint: .isDirectory)
-    }
-    return folder.appending(component: "Refrain", directoryHint: .isDirectory)
-  }
-
-  static func directoryOnLinux(_ environment: [String: String], home: URL) -> URL {
-    // The specification requires ignoring relative paths.
-    if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") {
-      return URL(filePath: base, directoryHint: .isDirectory)
-        .appending(path: "refrain", directoryHint: .isDirectory)
-    }
-    let named = environment["HOME"] ?? ""
-    let folder = named.isEmpty ? home : URL(filePath: named, directoryHint: .isDirectory)
-    return folder.appending(path: ".cache/refrain", directoryHint: .isDirectory)
+    #if canImport(Darwin)
+      folder.append(component: "Refrain", directoryHint: .isDirectory)
+    #else
+      folder.append(component: "refrain", directoryHint: .isDirectory)
+    #endif
+    return folder
   }
 }

@@ -19,9 +19,8 @@ extension MediaCache {
     return CacheProgress(length: summary?.length, spans: summary?.spans ?? RangeSet())
   }
 
-  /// Returns the ranges of the entry open under a key that are being fetched, with `Int64.max` for
-  /// an unknown end. Changes with the events `fetchStarted` and `fetchFinished`, and unlike those
-  /// is right about requests that share bytes, were shortened, or began earlier.
+  /// Returns the ranges of an open entry that are being fetched, with `Int64.max` for an unknown
+  /// end. Changes with the events `fetchStarted` and `fetchFinished`.
   package func fetchingRanges(of key: CacheKey) -> RangeSet<Int64> {
     table.openEntry(for: key)?.current?.withState(\.fetching) ?? RangeSet()
   }
@@ -67,8 +66,7 @@ public struct CacheProgress: Sendable, Hashable {
   public var spans: RangeSet<Int64>
 
   public init(length: Int64?, spans: RangeSet<Int64>) {
-    self.length = length
-    self.spans = spans
+    (self.length, self.spans) = (length, spans)
   }
 
   /// The number of stored bytes.
@@ -92,7 +90,7 @@ extension MediaCache {
     package var originRequests: Int64
     /// Of bodies.
     package var originBytes: Int64
-    /// The entries that were removed, all or in part, to make room.
+    /// Of entries, all or in part.
     package var evictions: Int64
     package var evictedBytes: Int64
     package var openEntries: Int
@@ -100,19 +98,13 @@ extension MediaCache {
     /// The disk space of all entries, as counted: at least the allocated blocks.
     package var usedBytes: Int64
     package var limit: Int64?
-    /// The disk space that is free for this user; nil if the system does not report it.
-    package var freeBytes: Int64?
   }
 
-  /// Looks at no entry on disk, so that it is cheap in a large cache.
+  /// Looks at no entry on disk.
   package func figures() async -> Figures {
     let (budget, counters) = (budget, origin.counters)
     let open = table.openEntries
-    let (used, free) = await IOThreads.background.run {
-      let system = try? FileManager.default.attributesOfFileSystem(forPath: budget.directory)
-      let free = (system?[.systemFreeSize] as? NSNumber)?.int64Value
-      return (budget.usage.update { $0.used }, free)
-    }
+    let used = await IOThreads.background.run { budget.usage.update { $0.used } }
     return Figures(
       originRequests: counters.originRequests.load(ordering: .relaxed),
       originBytes: counters.originBytes.load(ordering: .relaxed),
@@ -120,66 +112,38 @@ extension MediaCache {
       evictedBytes: counters.evictedBytes.load(ordering: .relaxed),
       openEntries: open.count,
       readers: open.reduce(0) { $0 + ($1.current?.withState { $0.readers.all.count } ?? 0) },
-      usedBytes: used, limit: limit, freeBytes: free)
+      usedBytes: used, limit: limit)
   }
 
-  package enum DiskTrial: Sendable, Hashable {
-    case works
-    case full
-    /// A sentence that says what failed.
-    case fails(String)
-  }
-
-  /// Writes a small unnamed file in the cache directory and syncs it. May take as long as the disk
-  /// does.
-  package func tryDisk() async -> DiskTrial {
+  /// Writes a small unnamed file in the cache directory and syncs it, however long the disk takes.
+  /// Returns `works`, `full`, or what failed.
+  package func tryDisk() async -> String {
     let budget = budget
     return await IOThreads.trial.run {
       let disk = budget.disk
-      // Several proxies over one cache may try the disk at once.
       let path = "\(budget.directory)/trial-\(UUID().uuidString)"
       do throws(DiskError) {
         guard try disk.status(of: budget.entriesPath)?.kind == .directory else {
-          return .fails("\(budget.entriesPath) is missing.")
+          return "\(budget.entriesPath) is missing."
         }
         let file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
-        // First: nothing is left if the process ends during the trial.
+        // First: nothing is left if the process ends now.
         try disk.remove(path)
         try file.write([UInt8](repeating: 0x5A, count: 512), at: 0)
         try file.sync()
-        return .works
+        return "works"
       } catch {
-        return error.isNoSpace ? .full : .fails("\(error).")
+        return error.isNoSpace ? "full" : "\(error)."
       }
     }
   }
-}
 
-/// The state of one open entry at one moment.
-package struct EntryActivity: Sendable {
-  package var key: CacheKey
-  package var url: URL
-  /// The key of the first resource of its group.
-  package var group: CacheKey?
-  package var mimeType: String?
-  package var length: Int64?
-  package var spans: RangeSet<Int64>
-  /// The bytes still to arrive of running requests, in order.
-  package var fetching: [ByteRange]
-  /// The positions of the readers that play, in order. A prefetch is none of them.
-  package var readers: [Int64]
-  /// The bytes received from the origin since the entry was opened.
-  package var received: Int64
-}
-
-extension MediaCache {
   /// Returns the state of every entry that this process has open. Reads no file.
   package func activity() -> [EntryActivity] {
     table.openEntries.compactMap { entry in
-      guard let current = entry.current else { return nil }
       let (url, group) = (entry.resource.url.withoutUserInfo, entry.group)
       let received = entry.requests.sums.received
-      return current.withState { state in
+      return entry.current?.withState { state in
         // Of a stream without a length, the next byte alone is known to arrive.
         let end = state.length ?? (state.stored.ranges.last?.upperBound ?? 0) + 1
         let missing = state.fetching.intersection(RangeSet(0..<end)).subtracting(state.stored)
@@ -193,4 +157,20 @@ extension MediaCache {
       }
     }
   }
+}
+
+/// The state of one open entry at one moment.
+package struct EntryActivity: Sendable {
+  package var key: CacheKey
+  package var url: URL
+  package var group: CacheKey?
+  package var mimeType: String?
+  package var length: Int64?
+  package var spans: RangeSet<Int64>
+  /// The bytes still to arrive of running requests, in order.
+  package var fetching: [ByteRange]
+  /// The positions of the readers that play, in order.
+  package var readers: [Int64]
+  /// The bytes received from the origin since the entry was opened.
+  package var received: Int64
 }

@@ -1,36 +1,34 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Selects the entry that answers a request: that of its key, or of the representation that its
-/// fields select (RFC 9111 §4.1).
+/// Selects the entry of a request: that of its key, or of a representation (RFC 9111 §4.1).
 extension MediaCache {
   /// - Parameter key: common to the representations of the resource; nil: the resource's own.
   package func open(
     _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
     key: CacheKey? = nil, isBackground: Bool = false
   ) async throws -> MediaReader {
-    let scheme = resource.url.scheme?.lowercased()
-    guard scheme == "http" || scheme == "https", resource.url.host()?.isEmpty == false else {
+    guard WebURL(resource.url.absoluteString)?.authority.isEmpty == false else {
       throw MediaCacheError(
         .badURL, "\(resource.url.withoutUserInfo.absoluteString) is not an http or https URL.",
         remedy: "Give the URL in full, as https://host/path.")
     }
     let resource = completed(resource)
     var (key, terms) = (key ?? requestKey(for: resource), terms)
-    for _ in 0..<Selection.longestChain {
+    // A representation may vary by more fields than the one found first, and so on.
+    for _ in 0..<6 {
       let entry = try await entry(for: key, resource)
       // One that is not returned is cancelled as it is deallocated.
       let reader = try MediaReader(
         entry: entry, resource: resource, fill: fill ?? configuration.fill,
         isBackground: isBackground, terms: terms)
       let known = try await known(entry, reader, resource)
-      if terms.hasCookies, known?.isForEverybody == false { throw ReadTerms.personal }
+      if terms.hasCookies, known?.isForEverybody == false { throw MediaCacheError.personal }
       guard !terms.namesEntry, let other = known?.otherKey(than: key, for: resource.headers) else {
         entry.current?.withState { entry.renew(resource, &$0) }
         return reader
       }
-      let invalidatedAt = reader.generation.withState { $0.representation.invalidatedAt }
-      terms.notBefore = [terms.notBefore, invalidatedAt].compactMap { $0 }.max()
+      terms.notBefore = [terms.notBefore, known?.invalidatedAt].compactMap { $0 }.max()
       key = other
     }
     throw MediaCacheError(
@@ -38,12 +36,12 @@ extension MediaCache {
       remedy: "Correct the Vary header at the origin.")
   }
 
-  /// Returns what is known of the resource; nil if this reader's request is the first. Waits for
-  /// the response to another request with other headers, by which it may vary.
+  /// Returns what is known of the resource, after the response to another request with other
+  /// headers, by which it may vary; nil if this reader's request is the first.
   private func known(
     _ entry: Entry, _ reader: MediaReader, _ resource: Resource
   ) async throws -> StoredResponse? {
-    for _ in 0..<Selection.longestChain {
+    for _ in 0..<6 {
       if let known = entry.current?.withState({ $0.known }) { return known }
       let asked = entry.resource
       if asked.headers == resource.headers, Credentials.of(asked) == Credentials.of(resource) {
@@ -57,11 +55,9 @@ extension MediaCache {
         return true
       }
       if isFirst { return nil }
-      do {
-        _ = try await reader.contentInformation()
-      } catch let error as MediaCacheError where error != GenerationState.closed {
-        // The other request failed: this one may succeed.
-      }
+      // If the other request fails, this one may succeed.
+      _ = try? await reader.contentInformation()
+      try Task.checkCancellation()
     }
     return nil
   }
@@ -89,16 +85,14 @@ extension MediaCache {
 
   // MARK: Without a request
 
-  /// Returns the key of the entries that a request uses: in a cache for several people, requests
-  /// with credentials have entries of their own.
+  /// In a cache for several people, requests with credentials have entries of their own.
   func requestKey(for resource: Resource) -> CacheKey {
     let key = key(for: resource)
-    guard isShared, resource.key == nil else { return key }
-    return Credentials.key(key, for: resource)
+    return isShared && resource.key == nil ? Credentials.key(key, for: resource) : key
   }
 
-  /// Returns the key under which the resource is stored: that of the representation that its
-  /// headers select. Makes no request. If nothing is stored, returns the resource's own key.
+  /// Returns the key of the representation that the resource's headers select; its own key if
+  /// nothing is stored. Makes no request.
   public func storedKey(for resource: Resource) async -> CacheKey {
     let (stored, key) = (stored, requestKey(for: resource))
     return await IOThreads.background.run { stored.storedKey(from: key, for: resource.headers) }
@@ -118,5 +112,84 @@ extension MediaCache {
   /// Returns `entry(for:)` for the representation that the resource selects.
   public func entry(for resource: Resource) async throws -> EntrySummary? {
     try await entry(for: storedKey(for: resource))
+  }
+
+  // MARK: By URLs that need neither headers nor a key of their own
+
+  /// Returns a reader of the resource at this URL; see `open(_:fill:)`.
+  public func open(_ url: URL, fill: FillPolicy? = nil) async throws -> MediaReader {
+    try await open(Resource(url: url), fill: fill)
+  }
+
+  /// Prefetches the resource at this URL; see `prefetch(_:range:progress:)`.
+  @discardableResult
+  public func prefetch(
+    _ url: URL, range: ByteRange? = nil,
+    progress: (@Sendable (PrefetchProgress) -> Void)? = nil
+  ) async throws -> ContentInformation {
+    try await prefetch(Resource(url: url), range: range, progress: progress)
+  }
+
+  /// Returns how much of the resource at this URL is stored; see `progress(of:)`.
+  public func progress(of url: URL) async throws -> CacheProgress {
+    try await progress(of: Resource(url: url))
+  }
+
+  /// Returns the progress of the resource at this URL after each change.
+  public func progressUpdates(of url: URL) -> AsyncStream<CacheProgress> {
+    progressUpdates(of: Resource(url: url))
+  }
+
+  /// Returns the entry of the resource at this URL; see `entry(for:)`.
+  public func entry(for url: URL) async throws -> EntrySummary? {
+    try await entry(for: Resource(url: url))
+  }
+
+  /// Returns the media file of the resource at this URL if all of it is stored.
+  public func completeFile(for url: URL) async throws -> URL? {
+    try await completeFile(for: Resource(url: url))
+  }
+
+  /// Pins the resource at this URL; see `pin(_:)`.
+  public func pin(_ url: URL) async throws { try await pin(Resource(url: url)) }
+
+  /// Removes the pin of the resource at this URL; see `unpin(_:)`.
+  @discardableResult
+  public func unpin(_ url: URL) async throws -> Bool { try await unpin(Resource(url: url)) }
+
+  /// Removes what is stored of the resource at this URL; see `remove(_:)`.
+  @discardableResult
+  public func remove(_ url: URL) async throws -> Int64? {
+    try await remove(Resource(url: url))
+  }
+
+  // MARK: By keys, as `entries()` lists them
+
+  /// Returns a reader of a stored entry; see `open(_:fill:)`. Missing bytes are requested from its
+  /// URL, without headers. Throws `.badURL` if nothing is stored under the key.
+  public func open(_ key: CacheKey, fill: FillPolicy? = nil) async throws -> MediaReader {
+    let (resource, terms) = try await stored(key)
+    return try await open(resource, on: terms, fill: fill)
+  }
+
+  /// Prefetches the rest of an entry, opened as by its key; see `prefetch(_:range:progress:)`.
+  @discardableResult
+  public func prefetch(
+    _ key: CacheKey, range: ByteRange? = nil,
+    progress: (@Sendable (PrefetchProgress) -> Void)? = nil
+  ) async throws -> ContentInformation {
+    let (resource, terms) = try await stored(key)
+    return try await prefetch(resource, on: terms, range, progress)
+  }
+
+  private func stored(_ key: CacheKey) async throws -> (Resource, ReadTerms) {
+    guard let entry = try await entry(for: key) else {
+      throw MediaCacheError(
+        .badURL, "Nothing is stored under the key \(key), so its URL is unknown.",
+        remedy: "Open the resource by its URL.")
+    }
+    var terms = ReadTerms()
+    terms.namesEntry = true
+    return (Resource(url: entry.url, key: key), terms)
   }
 }

@@ -3,25 +3,19 @@ package import Foundation
 
 /// Looks at what is stored. Makes no request.
 extension MediaCache {
-  private static let lookupStep = 256
-
   /// Returns the stored amounts of parts of resources, in their order. Calls `part` with the number
   /// of each, on no particular thread. Throws `CancellationError`.
   package func storedAmounts(
     of count: Int, _ part: @Sendable @escaping (Int) -> WantedPart
   ) async throws -> [StoredAmount] {
-    let steps = stride(from: 0, to: count, by: Self.lookupStep).map {
-      $0..<min($0 + Self.lookupStep, count)
-    }
-    let amounts = try await inParallel(steps) { step in
-      let parts = step.map(part)
+    let amounts = try await inParallel(Array(stride(from: 0, to: count, by: 256))) { start in
+      let parts = (start..<min(start + 256, count)).map(part)
       return await self.look(at: Set(parts.map(\.key))) { $0.amounts(of: parts) }
     }
     return amounts.flatMap(\.self)
   }
 
-  /// Returns the body stored under a key, or a range of it; nil if not all of that is stored, or it
-  /// is longer than `longest`.
+  /// Returns the body stored under a key, or a range of it; nil if it is not whole or too long.
   package func storedBody(
     for key: CacheKey, in range: ByteRange? = nil, longest: Int64
   ) async -> StoredBody? {
@@ -31,20 +25,14 @@ extension MediaCache {
   /// Whether a document is stored under the key, or nothing that can be read. What was stored
   /// without rules is one if it is named so.
   package func mayBeDocument(_ key: CacheKey, by rules: any DocumentRules) async -> Bool {
-    let known = table.openEntry(for: key)?.current?.withState { $0.known }
-    if let known {
-      let information = known.information
-      return known.freshness.pace != nil
-        || rules.isDocument(mimeType: information.mimeType, url: information.finalURL)
-    }
-    guard let record = await writtenRecord(for: key), let url = URL(string: record.finalURL)
-    else { return true }
-    return record.freshness.pace != nil || rules.isDocument(mimeType: record.mimeType, url: url)
+    guard let known = await storedResponse(for: key) else { return true }
+    let (type, url) = (known.information.mimeType, known.information.finalURL)
+    return known.freshness.pace != nil || rules.isDocument(mimeType: type, url: url)
   }
 
-  func writtenRecord(for key: CacheKey) async -> EntryRecord? {
-    let directory = budget.entryDirectory(named: KeyHash.name(of: key))
-    return await IOThreads.background.run { directory.writtenRecord }
+  func storedResponse(for key: CacheKey) async -> StoredResponse? {
+    let stored = stored
+    return await IOThreads.background.run { stored.response(for: key) }
   }
 
   package struct StoredAmount: Sendable, Hashable {
@@ -107,12 +95,10 @@ extension StoredEntries {
         last = (part, entry(for: key ?? part.key))
       }
       guard let entry = last?.entry else { return .init() }
-      guard let range = part.range else {
-        return .init(bytes: entry.cachedBytes, total: entry.length, key: entry.key)
-      }
-      let wanted = range.clamped(to: 0..<max(entry.length ?? .max, 0))
+      let wanted = part.range?.clamped(to: 0..<max(entry.length ?? .max, 0))
       return .init(
-        bytes: entry.spans.byteCount(in: wanted), total: Int64(wanted.count), key: entry.key)
+        bytes: wanted.map { entry.spans.byteCount(in: $0) } ?? entry.cachedBytes,
+        total: wanted.map { Int64($0.count) } ?? entry.length, key: entry.key)
     }
   }
 

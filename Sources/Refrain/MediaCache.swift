@@ -11,21 +11,16 @@ public final class MediaCache: Sendable {
   let configuration: Configuration
   package let privateFiles: PrivateFiles
 
-  /// Opens a cache directory, creating it if it is missing. Several caches, in several
-  /// processes, may use one directory. Fast whatever the number of entries: reads none of them.
+  /// Opens a directory for the cache alone, creating it if it is missing. Reads no entry. Several
+  /// caches, in several processes, may use one directory.
   ///
   /// On Apple platforms stored bytes are excluded from backups and readable while the device is
-  /// locked, which background playback needs. If the system refuses that, the first consumer of
-  /// `events` receives a warning.
+  /// locked. If the system refuses that, the first consumer of `events` receives a warning.
   ///
-  /// In the container of an app group on iOS, tvOS and visionOS, no file is locked: the system ends
-  /// an app that is suspended with a lock there (exception code `0xdead10cc`). Use such a directory
-  /// from one process at a time, as the first warning of `events` says: several never read wrong
-  /// bytes, but undo each other's storing, and each has the whole limit.
+  /// In the container of an app group on iOS, tvOS and visionOS no file is locked, because the
+  /// system ends an app that is suspended with a lock (`0xdead10cc`). Several processes at once
+  /// never read wrong bytes there, but undo each other's storing, and each has the whole limit.
   ///
-  /// - Parameters:
-  ///   - directory: a directory for the cache alone; `defaultDirectory` by default.
-  ///   - configuration: the behavior of the cache.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be used.
   public convenience init(
     directory: URL = MediaCache.defaultDirectory, configuration: Configuration = Configuration()
@@ -37,27 +32,21 @@ public final class MediaCache: Sendable {
     directory: URL, configuration: Configuration, disk given: (any Disk)?,
     bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
   ) throws {
-    guard directory.isFileURL else {
-      throw MediaCacheError(
-        .storage, "\(directory) is not a directory on this machine.", remedy: "Use a file URL.")
-    }
-    let path = directory.standardizedFileURL.path(percentEncoded: false)
-    let disk = given ?? SystemDisk(for: path)
-    let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+    // Without a slash at its end.
+    let folder = directory.standardizedFileURL.path
+    let disk = given ?? SystemDisk(for: folder)
     do throws(DiskError) {
       events = EventStreams(unheard: try Self.create(folder, on: disk))
     } catch {
       throw error.problem(ofDirectory: folder)
     }
     self.configuration = configuration
-    let budget = DiskBudget(
+    budget = DiskBudget(
       directory: folder, limit: configuration.limit, disk: disk, bootIdentity: bootIdentity,
       clock: configuration.clock
     ) { [events] in events.send($0) }
-    self.budget = budget
     privateFiles = PrivateFiles("\(budget.directory)/private", disk: disk)
-    let table = EntryTable(places: places)
-    self.table = table
+    table = EntryTable(places: places)
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, table: table) { [events] event in
       if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }
@@ -79,7 +68,7 @@ public final class MediaCache: Sendable {
 
   var stored: StoredEntries { StoredEntries(budget: budget, table: table, events: events) }
 
-  /// The transport of the cache, or an equivalent one, for requests that bypass the cache.
+  /// For requests that bypass the cache.
   package var relayingTransport: any RelayingTransport {
     origin.transport as? any RelayingTransport ?? Self.platformTransport()
   }
@@ -92,9 +81,8 @@ public final class MediaCache: Sendable {
     #endif
   }
 
-  /// Starts the threads that read, write and send requests, which otherwise start with the first
-  /// request. For programs that load libraries meanwhile: while glibc maps and relocates the
-  /// libraries of a dlopen(3), it holds a lock that every new thread needs.
+  /// Starts the threads that otherwise start with the first request. For programs that load
+  /// libraries meanwhile: during dlopen(3), glibc holds a lock that every new thread needs.
   package func startThreads() {
     _ = (IOThreads.shared, IOThreads.background)
     #if os(Linux)
@@ -102,44 +90,36 @@ public final class MediaCache: Sendable {
     #endif
   }
 
-  // MARK: Reading
+  // MARK: Reading and prefetching
 
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
   /// §4.1).
   ///
-  /// Usually makes no request: the first read does. The key alone decides what is used
-  /// (`key(for:)`): whoever opens the cache may read what is stored, with any credentials or none,
-  /// and under any signature of the URL. The requests have the newest URL and headers given for the
-  /// key. While readers with other headers wait for their first response, this one waits for it too.
+  /// Usually makes no request, but waits for the first response to one with other headers. Requests
+  /// have the newest URL and headers given for the key.
   ///
-  /// An app with several accounts sets `Configuration.partition`. In a cache for several people
+  /// The key alone (`key(for:)`) decides what is used, whatever the credentials. An app with
+  /// several accounts sets `Configuration.partition`. In a cache for several people
   /// (`Configuration.isShared`), each set of credentials has entries of its own.
   ///
-  /// - Parameters:
-  ///   - resource: the URL to read, with its headers and key.
-  ///   - fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
-  /// - Throws: `MediaCacheError`: `.badURL` if the URL is neither http nor https;
-  ///   `CancellationError`.
+  /// - Parameter fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
+  /// - Throws: `MediaCacheError`, `.badURL` if it is not http or https; `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: ReadTerms(), fill: fill)
   }
 
-  /// Returns the key under which a resource is stored: its own, or that of its URL
-  /// (`Configuration.cacheKey`) in the cache's `Configuration.partition`.
+  /// Returns the resource's own key, or that of its URL (`Configuration.cacheKey`) in the cache's
+  /// `Configuration.partition`.
   public func key(for resource: Resource) -> CacheKey {
-    resource.key ?? configuration.key(for: resource.url.withoutUserInfo)
+    if let key = resource.key { return key }
+    let key = configuration.cacheKey(resource.url.withoutUserInfo)
+    return configuration.partition.map(key.in(partition:)) ?? key
   }
 
-  // MARK: Prefetching
-
-  /// Fetches a range of the resource, or all of it, into the cache; stored bytes are not fetched
-  /// again. Gives way to readers. Cancelling the task stops it and keeps the received bytes.
+  /// Fetches what is missing of the resource, or of a range, into the cache. Gives way to readers.
+  /// Cancelling the task stops it and keeps the received bytes.
   ///
-  /// - Parameters:
-  ///   - resource: the URL to fetch, with its headers and key.
-  ///   - range: the bytes to fetch; nil: all.
-  ///   - progress: called as bytes are stored, at most ten times a second, and at the end, on no
-  ///     particular thread.
+  /// - Parameter progress: called at most ten times a second, and at the end, on any thread.
   /// - Throws: `MediaCacheError`, `.storage` if the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
@@ -160,20 +140,16 @@ public final class MediaCache: Sendable {
 
   // MARK: Looking into it
 
-  /// Returns the media file of a complete entry, which any program can open; nil while bytes are
-  /// missing. The file belongs to the cache: open it, copy it, do not change it.
+  /// Returns the file of a complete entry, which any program may open, but not change; else nil.
   public func completeFile(for key: CacheKey) async throws -> URL? {
     guard let summary = try await entry(for: key), summary.isComplete else { return nil }
     return summary.file
   }
 
-  /// Returns every stored entry, the most recently used first. Skips foreign and broken files, with
-  /// a warning event.
+  /// Returns every stored entry, the most recently used first. Broken ones cause a warning event.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
-  public func entries() async throws -> [EntrySummary] {
-    try await listing().entries
-  }
+  public func entries() async throws -> [EntrySummary] { try await listing().entries }
 
   /// Returns `entries` and `usage`, with one look at each entry.
   package func listing() async throws -> (entries: [EntrySummary], usage: Usage) {
@@ -188,9 +164,7 @@ public final class MediaCache: Sendable {
   /// Returns the disk usage of the directory. Reads the record of every entry, as `entries` does.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
-  public func usage() async throws -> Usage {
-    try await listing().usage
-  }
+  public func usage() async throws -> Usage { try await listing().usage }
 
   public struct Usage: Sendable, Hashable, Codable {
     /// The allocated blocks of all entries, in bytes.
@@ -201,15 +175,11 @@ public final class MediaCache: Sendable {
     public var entries: Int
   }
 
-  /// Checks every entry, or one, against its files. Bytes that a record claims and the file does
-  /// not hold are dropped from the record and fetched again; files that no record claims are
-  /// removed. Entries in use are skipped.
+  /// Checks every entry, or one, against its files. Bytes that the files do not hold are dropped
+  /// from the record; files that no record claims are removed. Entries in use are skipped.
   ///
-  /// - Parameters:
-  ///   - key: the entry to check; nil: all entries.
-  ///   - progress: called for each checked entry, on several threads at once.
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read;
-  ///   `CancellationError`.
+  /// - Parameter progress: called for each checked entry, on several threads at once.
+  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> [VerifyResult] {
@@ -228,8 +198,7 @@ public final class MediaCache: Sendable {
 
   // MARK: Removing
 
-  /// Removes an entry, and those of other representations of its resource. Readers of this process
-  /// that have it open continue with the files that they hold.
+  /// Removes an entry, and other representations of its resource. Readers in this process continue.
   ///
   /// - Returns: the disk space freed, in bytes; nil if there was no such entry.
   /// - Throws: `MediaCacheError`, `.inUse` if another process is writing it, `.storage`;
@@ -244,49 +213,32 @@ public final class MediaCache: Sendable {
   }
 
   /// Removes every entry that no other process is writing, the headers and cookies that proxies
-  /// have stored for streams, and the positions and the queue that players have stored. A running
-  /// proxy keeps in memory what it uses, and stores none of it again; a running player stores the
-  /// queue and the position of what it plays from then on.
+  /// have stored, and the positions and the queue that players have stored. A running proxy stores
+  /// none of it again; a running player does.
   ///
   /// - Parameter progress: called for each finished entry, on several threads at once.
   /// - Returns: the disk space freed, in bytes.
-  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with some of the entries
-  ///   removed.
+  /// - Throws: `MediaCacheError`, `.storage`; `CancellationError`, with some entries removed.
   @discardableResult
   public func removeAll(
     progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> Int64 {
     let time = now.wall
     origin.withMemory { $0.companions = [:] }
-    // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
-    var removed = await removePrivateFiles()
-    let freed: Result<Int64, any Error>
-    do {
-      freed = .success(try await stored.removeAll(at: time, progress: progress))
-    } catch {
-      freed = .failure(error)
-    }
-    // There may be room for the record of the removal now.
-    if case .failure = removed { removed = await removePrivateFiles() }
-    // Credentials that are left, or may be stored again, matter more than why entries are left.
-    try removed.get()
-    return try freed.get()
-  }
-
-  private func removePrivateFiles() async -> Result<Void, MediaCacheError> {
-    await IOThreads.background.run {
-      Result { () throws(MediaCacheError) in
-        try self.privateFiles.removeAll { self.now.uptime }
-      }
+    return try await withTaskExecutorPreference(IOThreads.background) {
+      // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
+      let removal = Result { try privateFiles.removeAll { now.uptime } }
+      let freed = try await stored.removeAll(at: time, progress: progress)
+      // There may be room for the record of the removal now.
+      if case .failure = removal { try privateFiles.removeAll { now.uptime } }
+      return freed
     }
   }
-
-  // MARK: Following it
 
   /// Returns the events of this cache from the call on. Slow consumers lose the oldest events.
   ///
   /// - Parameter includingTraffic: whether to include `received`, `committed` and `servedFromDisk`,
-  ///   which occur with every chunk of bytes and cost a busy cache time.
+  ///   which every chunk of bytes causes.
   public func events(includingTraffic: Bool = true) -> AsyncStream<CacheEvent> {
     events.stream(includingTraffic: includingTraffic)
   }

@@ -7,22 +7,17 @@ package import Foundation
   import Darwin
 #endif
 
-/// A point in time by two clocks: the wall clock, which HTTP dates use and which may be set; and
-/// one that only moves forward, while the machine runs.
+/// A point in time by the wall clock, which may be set, and by one that only moves forward.
 package struct Moment: Sendable, Hashable {
   package var wall: Date
   package var uptime: Uptime
 
-  package init(wall: Date, uptime: Uptime) {
-    self.wall = wall
-    self.uptime = uptime
-  }
+  package init(wall: Date, uptime: Uptime) { (self.wall, self.uptime) = (wall, uptime) }
 
   package static var now: Moment { Moment(wall: Date(), uptime: .now) }
 }
 
-/// A time since the machine was started, sleep included. Comparable between processes, but only
-/// within one run of the machine.
+/// A time since the machine was started, sleep included. Comparable between processes.
 package struct Uptime: Codable, Sendable, Hashable {
   package var seconds: Double
   package var boot: String
@@ -31,7 +26,7 @@ package struct Uptime: Codable, Sendable, Hashable {
     boot == earlier.boot ? seconds - earlier.seconds : nil
   }
 
-  /// Whether this time is the same or later; false if the other was in another run of the machine.
+  /// Whether this time is not earlier; false if the other was in another run of the machine.
   package func isAfter(_ earlier: Uptime) -> Bool {
     seconds(since: earlier).map { $0 >= 0 } ?? false
   }
@@ -54,21 +49,17 @@ package struct Uptime: Codable, Sendable, Hashable {
 }
 
 extension Duration {
-  var seconds: Double {
-    Double(components.seconds) + Double(components.attoseconds) / 1e18
-  }
+  var seconds: Double { self / .seconds(1) }
 }
 
-/// Distinguishes one boot of the machine from the next: bytes written, but not synced, stay
-/// readable until a restart, even if the process that wrote them ends.
+/// Distinguishes one boot of the machine from the next: until then, bytes need no sync.
 enum BootIdentity {
   /// If the system reveals none, a value that no other process has: no unsynced bytes are trusted.
   static let current = ofSystem() ?? "unknown-\(getpid())-\(UInt64.random(in: 0...UInt64.max))"
 
-  #if canImport(Darwin)
-    /// kern.bootsessionuuid, which a sandbox may refuse, else kern.boottime (sysctl(3)): that changes
-    /// when the clock is set, which looks like a restart, so that only synced bytes are trusted.
-    private static func ofSystem() -> String? {
+  private static func ofSystem() -> String? {
+    #if canImport(Darwin)
+      // A sandbox may refuse the first. The second changes when the clock is set, too (sysctl(3)).
       var buffer = [UInt8](repeating: 0, count: 64)
       var size = buffer.count
       if sysctlbyname("kern.bootsessionuuid", &buffer, &size, nil, 0) == 0, buffer[0] != 0 {
@@ -80,12 +71,10 @@ enum BootIdentity {
         return nil
       }
       return "boottime-\(time.tv_sec).\(time.tv_usec)"
-    }
-  #else
-    /// /proc/sys/kernel/random/boot_id (random(4)).
-    private static func ofSystem() -> String? {
+    #else
+      // random(4).
       let contents = FileManager.default.contents(atPath: "/proc/sys/kernel/random/boot_id")
       return contents.flatMap { $0.isEmpty ? nil : String(decoding: $0.prefix(36), as: UTF8.self) }
-    }
-  #endif
+    #endif
+  }
 }

@@ -150,7 +150,7 @@ extension Generation {
     func read(_ count: Int64) -> Data? {
       (try? file.beginning(Int(count))).flatMap { $0.count == count ? Data($0) : nil }
     }
-    guard let beginning = read(min(length, Int64(documentBeginning))) else { return }
+    guard let beginning = read(min(length, 64)) else { return }
     var isUnreadable = false
     let pace = rules.pace(at: entry.resource.url, beginning: beginning) {
       let body = read(length)

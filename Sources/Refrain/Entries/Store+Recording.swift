@@ -26,7 +26,7 @@ extension Store {
       length: info.length, mimeType: info.mimeType, supportsRanges: info.supportsRanges,
       validator: validator, freshness: known.freshness,
       headers: known.headers.fields.flatMap { [$0.name, $0.value] },
-      variant: known.selection.variant,
+      variant: known.variant,
       isSharable: isShared, invalidatedAt: known.invalidatedAt,
       group: generation.entry.group, spans: Array(spans.ranges),
       epoch: files.epoch)

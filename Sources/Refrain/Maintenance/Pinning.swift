@@ -78,7 +78,7 @@ extension MediaCache {
       }
     }
     // Even without a pin: an earlier call may have failed after it lifted the pin.
-    if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
+    if !isShared, await storedResponse(for: key)?.freshness.noStore == true {
       let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
       let removed = try await stored.remove([(KeyHash.name(of: key), key)], at: now.wall)

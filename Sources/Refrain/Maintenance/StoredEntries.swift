@@ -82,20 +82,19 @@ struct StoredEntries: Sendable {
   /// the entry under a key; the first one that is not stored.
   func storedKey(from key: CacheKey, for request: HeaderFields) -> CacheKey {
     var key = key
-    for _ in 0..<Selection.longestChain {
-      guard let other = selection(for: key)?.otherKey(than: key, for: request) else { break }
-      key = other
-    }
+    while let other = response(for: key)?.otherKey(than: key, for: request) { key = other }
     return key
   }
 
-  private func selection(for key: CacheKey) -> Selection? {
-    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) {
-      return known.selection
-    }
-    let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord
-    guard let record, record.key == key.rawValue else { return nil }
-    return Selection(headers: record.storedHeaders, variant: record.variant)
+  /// Returns what is known of the response stored under a key; nil if nothing is stored.
+  func response(for key: CacheKey) -> StoredResponse? {
+    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) { return known }
+    guard let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord,
+      record.key == key.rawValue
+    else { return nil }
+    var representation = Representation()
+    representation.adopt(record)
+    return StoredResponse(representation)
   }
 
   /// Returns the keys of the other representations of resources that are recorded. Looks at one

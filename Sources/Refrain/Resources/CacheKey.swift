@@ -9,12 +9,8 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
 
   /// Creates a key from the normalized URL (RFC 3986 §6.2.2): scheme and host in lower case,
   /// without the default port, without `.` and `..` in its path, and with nothing percent-encoded
-  /// that need not be. Requests keep the original spelling.
-  ///
-  /// The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5), and no user and
-  /// password, since a key is stored and shown.
-  ///
-  /// `CacheKeyRule` creates keys that ignore some parameters of the query.
+  /// that need not be. The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5),
+  /// and no user and password, because it is stored and shown.
   public init(url: URL) {
     rawValue = Self.reference(of: url).textWithoutFragment
   }
@@ -32,12 +28,10 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
   public var description: String { rawValue }
 }
 
-/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. The hash need not resist
-/// deliberate collisions: the record holds the whole key, so an entry is never taken for that of
-/// another key, and two colliding keys only displace each other.
+/// The name of a key's directory: 128 bits of FNV-1a in hexadecimal. The record holds the whole
+/// key: two colliding ones only displace each other.
 enum KeyHash {
-  /// Returns the name for a key. The second half is that of the resource's own key: one look at a
-  /// shard finds all representations.
+  /// All representations of a resource have the second half in common, and so a shard.
   static func name(of key: CacheKey) -> String {
     hash(of: key.rawValue).prefix(16) + family(of: key)
   }
@@ -57,39 +51,21 @@ enum KeyHash {
     return String(repeating: "0", count: 32 - text.count) + text
   }
 
-  /// Returns the name of an entry's shard, one of 256 directories.
+  /// One of 256 directories.
   static func shard(of name: String) -> String { String(name.suffix(2)) }
 }
 
-/// The requests that select a stored response, by the fields that its Vary names (RFC 9111 §4.1).
-struct Selection: Sendable, Hashable {
-  var varying: [String]
-  /// A hash of their values in the answered request.
-  var variant: String?
-
-  init(headers: HeaderFields, variant: String?) {
-    varying = Variant.names(in: headers)
-    self.variant = variant
-  }
-
-  /// Returns the key of the representation that a request selects; nil if it is this one.
-  func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
-    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
-    return CacheKey(rawValue: "\(key.rawValue)\(Self.variantMark)\(wanted)")
-  }
-
-  /// A representation may vary by more fields than the one found first, and so on.
-  static let longestChain = 6
-
-  private static let variantMark = " vary:"
+/// The marks after a resource's own key in those of its representations, and of its responses for
+/// several people. No URL has a space.
+enum Selection {
+  static let variantMark = " vary:"
   static let credentialsMark = " for:"
 
   static func isRepresentation(_ other: CacheKey, ofAny keys: Set<CacheKey>) -> Bool {
     resourceKey(of: other).map(keys.contains) ?? false
   }
 
-  /// Returns the key of the resource of which another key is a representation, before the first
-  /// mark; nil if it is none. No URL has a space.
+  /// Returns the key of the resource of which another key is a representation; nil if it is none.
   static func resourceKey(of representation: CacheKey) -> CacheKey? {
     let text = representation.rawValue
     guard text.utf8.contains(UInt8(ascii: " ")) else { return nil }
@@ -98,7 +74,7 @@ struct Selection: Sendable, Hashable {
   }
 }
 
-/// Identifies which of several representations of a URL a request selects (RFC 9111 §4.1).
+/// The representation of a URL that a request selects (RFC 9111 §4.1).
 package enum Variant {
   /// Returns the names in Vary in lower case, without those that are equal in all our requests.
   package static func names(in headers: HeaderFields) -> [String] {
@@ -128,15 +104,13 @@ package enum Variant {
 /// configuration.cacheKey = rule.key(for:)
 /// ```
 ///
-/// The rest of the URL is the key, as in `CacheKey.init(url:)`: the other parameters keep their
-/// order and spelling. Requests go to the URL as given, with all of its parameters.
+/// The rest of the URL is the key, as in `CacheKey.init(url:)`; the other parameters keep their
+/// order and spelling. Requests go to the URL as given. Common signatures are ignored without a
+/// rule only (`MediaCache.Configuration.cacheKey`).
 ///
-/// Without a rule, common signatures are ignored (`MediaCache.Configuration.cacheKey`). A rule decides
-/// alone.
-///
-/// - Warning: Ignore only parameters that do not select content: URLs that differ in nothing else
-///   share one entry. Stored bytes are served without a check of an ignored token. A shared cache
-///   (`MediaCache.Configuration.isShared`) must therefore not ignore parameters that grant access.
+/// - Warning: Ignore no parameters that select content: URLs that differ in nothing else share one
+///   entry. Nobody checks an ignored token, so a shared cache (`MediaCache.Configuration.isShared`)
+///   must not ignore parameters that grant access.
 public struct CacheKeyRule: Sendable, Hashable {
   private struct Parameter: Sendable, Hashable {
     private let bytes: [UInt8]
@@ -162,14 +136,12 @@ public struct CacheKeyRule: Sendable, Hashable {
   /// Creates a rule that ignores parameters on every host.
   ///
   /// Parameters are separated by `&` alone (not `;`), and a name ends at the first `=`. All
-  /// parameters of a name are ignored, with or without a value. If no parameter remains, the key
-  /// has no `?`.
+  /// parameters of a name are ignored. If none remains, the key has no `?`.
   ///
   /// - Parameters:
-  ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name that
-  ///     ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
-  ///   - kept: names, as in `names`, that are never ignored, on no host: those that always select
-  ///     content.
+  ///   - names: the names, as in a URL: case is significant, and percent-encoding is not. A name
+  ///     that ends in `*` stands for all names with that beginning; `%2A` is an asterisk.
+  ///   - kept: names, as in `names`, that are never ignored, on no host.
   public init(ignoring names: [String] = [], keeping kept: [String] = []) {
     ignored = names.map { Parameter($0) }
     self.kept = kept.map { Parameter($0) }
@@ -179,8 +151,8 @@ public struct CacheKeyRule: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - names: the names, as in `init(ignoring:)`.
-  ///   - host: `example.com` is that host only, `*.example.com` all hosts below it, each with any
-  ///     port. The rule does not change for text that is no host.
+  ///   - host: `example.com`, or `*.example.com` for all hosts below it, each with any port. Text
+  ///     that is no host does not change the rule.
   public func ignoring(_ names: [String], on host: String) -> CacheKeyRule {
     guard let pattern = HostPattern(host) else { return self }
     var rule = self
@@ -201,15 +173,16 @@ public struct CacheKeyRule: Sendable, Hashable {
 }
 
 extension CacheKey {
-  /// Creates a key from the normalized URL without its signature: parameters that grant access for a
-  /// while, and differ in each URL of the same bytes. It is recognized only whole, by names that
-  /// belong to one service: a parameter that merely resembles one may select content.
+  /// Creates a key from the normalized URL without its signature, which is recognized only whole: a
+  /// parameter that merely resembles one may select content.
   init(withoutSignature url: URL) {
-    self.init(url, without: SignatureScheme.names(in:))
+    self.init(url) { present in
+      signatures.filter { $0.marks.allSatisfy { !$0.isDisjoint(with: present) } }
+        .reduce(into: []) { $0.formUnion($1.all) }
+    }
   }
 
-  /// Creates a key from the normalized URL. `ignored` returns those of the names in its query,
-  /// percent-decoded, that are left out.
+  /// `ignored` returns those of the names in the query, percent-decoded, that are left out.
   fileprivate init(_ url: URL, without ignored: (Set<[UInt8]>) -> Set<[UInt8]>) {
     var reference = Self.reference(of: url)
     if let query = reference.query {
@@ -218,54 +191,37 @@ extension CacheKey {
       let ignored = ignored(Set(all.map(\.0)))
       let kept = all.filter { !ignored.contains($0.0) }.map(\.1)
       if kept.count < all.count {
-        let isEmpty = kept.allSatisfy(\.isEmpty)
-        reference.query = isEmpty ? nil : kept.joined(separator: "&")
+        reference.query = kept.allSatisfy(\.isEmpty) ? nil : kept.joined(separator: "&")
       }
     }
     rawValue = reference.textWithoutFragment
   }
 }
 
-/// A way to sign URLs. Names are compared with case, as the services do.
-private struct SignatureScheme: Sendable {
-  /// Groups of names: a signed URL has at least one name of each.
-  private let marks: [Set<[UInt8]>]
-  private let names: Set<[UInt8]>
-
-  private init(_ marks: [[String]], _ others: [String] = []) {
-    func bytes(_ names: [String]) -> Set<[UInt8]> { Set(names.map { Array($0.utf8) }) }
-    self.marks = marks.map(bytes)
-    names = bytes(marks.flatMap(\.self) + others)
+/// The names of the parameters that sign a URL, by service: a signed URL has at least one name of
+/// each of the groups `marks`. Compared with case, as the services do.
+private let signatures: [(marks: [Set<[UInt8]>], all: Set<[UInt8]>)] = [
+  // Version 4 of Amazon, and Google's form of it.
+  (
+    "X-Amz-Signature X-Amz-Credential",
+    "X-Amz-Algorithm X-Amz-Date X-Amz-Expires X-Amz-SignedHeaders X-Amz-Security-Token"
+  ),
+  (
+    "X-Goog-Signature X-Goog-Credential",
+    "X-Goog-Algorithm X-Goog-Date X-Goog-Expires X-Goog-SignedHeaders X-Goog-Security-Token"
+  ),
+  // Version 2 of Amazon and Google; Google's CDN.
+  ("Signature Expires AWSAccessKeyId|GoogleAccessId|KeyName", "x-amz-security-token"),
+  // CloudFront, with a canned or a custom policy.
+  ("Signature Key-Pair-Id Expires|Policy", ""),
+  // A shared access signature of Azure; its `rsc*` select response fields.
+  ("sig sv se|si", "st sp sr ss srt spr sip sdd ses skoid sktid skt ske sks skv saoid suoid scid"),
+  // Akamai.
+  ("hdnts", ""), ("hdnea", ""), ("hdntl", ""), ("__token__", ""),
+].map { marks, others in
+  func names(_ text: Substring, _ separator: Character) -> Set<[UInt8]> {
+    Set(text.split(separator: separator).map { Array($0.utf8) })
   }
-
-  /// Returns the names of the signatures that are whole among the names of a query.
-  static func names(in present: Set<[UInt8]>) -> Set<[UInt8]> {
-    all.filter { $0.marks.allSatisfy { !$0.isDisjoint(with: present) } }
-      .reduce(into: []) { $0.formUnion($1.names) }
-  }
-
-  /// Version 4 of Amazon, and Google's form of it.
-  private static func fourth(_ prefix: String) -> Self {
-    let others = ["Algorithm", "Date", "Expires", "SignedHeaders", "Security-Token"]
-    return Self([["\(prefix)Signature"], ["\(prefix)Credential"]], others.map { prefix + $0 })
-  }
-
-  private static let all: [Self] = [
-    fourth("X-Amz-"), fourth("X-Goog-"),
-    // Version 2 of Amazon and Google; Google's CDN.
-    Self(
-      [["Signature"], ["Expires"], ["AWSAccessKeyId", "GoogleAccessId", "KeyName"]],
-      ["x-amz-security-token"]),
-    // CloudFront, with a canned or a custom policy.
-    Self([["Signature"], ["Key-Pair-Id"], ["Expires", "Policy"]]),
-    // A shared access signature of Azure; its `rsc*` select response fields.
-    Self(
-      [["sig"], ["sv"], ["se", "si"]],
-      [
-        "st", "sp", "sr", "ss", "srt", "spr", "sip", "sdd", "ses", "skoid", "sktid", "skt", "ske",
-        "sks", "skv", "saoid", "suoid", "scid",
-      ]),
-    // Akamai.
-    Self([["hdnts"]]), Self([["hdnea"]]), Self([["hdntl"]]), Self([["__token__"]]),
-  ]
+  let marks = marks.split(separator: " ").map { names($0, "|") }
+  return (marks, marks.reduce(names(others[...], " ")) { $0.union($1) })
 }

@@ -17,11 +17,8 @@ public struct ContentInformation: Sendable, Hashable {
   public init(
     length: Int64?, mimeType: String?, supportsRanges: Bool, validator: String?, finalURL: URL
   ) {
-    self.length = length
-    self.mimeType = mimeType
-    self.supportsRanges = supportsRanges
-    self.validator = validator
-    self.finalURL = finalURL
+    (self.length, self.mimeType, self.supportsRanges) = (length, mimeType, supportsRanges)
+    (self.validator, self.finalURL) = (validator, finalURL)
   }
 }
 
@@ -31,10 +28,8 @@ package enum MediaType {
   package static func essence(_ contentType: String?) -> String? {
     guard let contentType else { return nil }
     let whole = contentType.prefix { $0 != ";" }.trimmingOWS
-    // Each part has 127 characters at most (RFC 6838 §4.2).
-    guard whole.utf8.count <= 255 else { return nil }
     let parts = whole.split(separator: "/", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy(\.isToken) else { return nil }
+    guard parts.count == 2, whole.utf8.count < 256, parts.allSatisfy(\.isToken) else { return nil }
     return whole.lowercased()
   }
 
@@ -42,41 +37,33 @@ package enum MediaType {
     mimeType == "text/html" || mimeType == "application/xhtml+xml"
   }
 
-  /// Whether a resource is known to be no web page, by its stored type, or else by its URL. A
-  /// network with a sign-in page responds to every request with that page.
+  /// Whether it is known to be no web page, which a network with a sign-in page sends in its place.
   static func isKnownNoPage(_ mimeType: String?, url: URL) -> Bool {
     let ending = url.pathExtension.lowercased()
     if ["html", "htm", "xhtml"].contains(ending) || isPage(mimeType) { return false }
     return mimeType != nil || mediaExtensions.contains(ending)
   }
 
-  /// Returns the extension for the data file of a resource, for programs that depend on it: one to
-  /// eight of `a`…`z`, `0`…`9`, whatever the origin sends.
+  /// Returns the extension for a data file: one to eight of `a`…`z`, `0`…`9`.
   static func fileExtension(
     mimeType: String?, url: URL, documents: (any DocumentRules)? = nil
   ) -> String {
-    let own = safeExtension(of: url)
-    if let own, mediaExtensions.contains(own) { return own }
+    let own = url.pathExtension.lowercased()
+    if mediaExtensions.contains(own) { return own }
     if let type = essence(mimeType),
       let known = usualExtension(ofType: type) ?? documents?.fileExtensions[type]
     {
       return known
     }
-    return own ?? "bin"
+    let isSafe = own.utf8.allSatisfy { $0.isLetter || $0.isDigit }
+    return isSafe && (1...8).contains(own.utf8.count) ? own : "bin"
   }
 
   package static func usualExtension(ofType essence: String) -> String? {
     extensions[essence.replacing("/x-", with: "/")]
   }
 
-  private static func safeExtension(of url: URL) -> String? {
-    let text = url.pathExtension.lowercased()
-    let isSafe = text.utf8.allSatisfy { $0.isLetter || $0.isDigit }
-    return isSafe && (1...8).contains(text.utf8.count) ? text : nil
-  }
-
-  /// From the registrations at iana.org/assignments/media-types and the RFCs they name, and the
-  /// unregistered names of earlier server configurations: those with `x-` are here without it.
+  /// From iana.org/assignments/media-types, and unregistered names of earlier servers.
   private static let extensions: [String: String] = [
     "audio/mpeg": "mp3", "audio/mp3": "mp3", "audio/mpeg3": "mp3", "audio/mpg": "mp3",
     "audio/wav": "wav", "audio/wave": "wav", "audio/vnd.wave": "wav", "audio/pn-wav": "wav",

@@ -7,28 +7,25 @@ package struct ReadTerms: Sendable {
   package var audience = Audience.player
   /// Bytes confirmed no later than this need revalidation (RFC 9111 §4.4).
   package var notBefore: Date?
-  /// When a document that goes on named the resource; nil: none did, or it still names the same one.
+  /// When a document that goes on named the resource; nil: none did.
   package var listing: Naming?
   /// Whether stale bytes may be used while the origin is unavailable even if it forbids that.
   package var acceptsForbidden = false
-  /// Whether stale bytes are used as the origin states (RFC 5861): at once, if they may be used while
-  /// they are being confirmed, which is then up to the opener (§3); and for no longer than permitted
-  /// while the origin is unavailable (§4).
+  /// Whether stale bytes are used as the origin states: at once, if the opener may confirm them
+  /// meanwhile (RFC 5861 §3); for no longer than permitted while the origin is unavailable (§4).
   package var followsStaleDirectives = false
-  /// Whether the reader passes on the origin's error response, which then comes with the error
-  /// (`MediaCacheError.response`). When it is reported does not depend on this (`RetryPolicy`).
+  /// Whether the reader passes on the origin's error response (`MediaCacheError.response`).
   package var passesOnErrors = false
   /// Receives interim responses (`OriginRequest.onInterim`) to the reader's own request.
   package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
-  /// Whether the request has cookies and the cache serves several people: stored bytes are given
-  /// only if they are for everybody. Otherwise opening throws an error with `isPersonal`.
+  /// Whether the request has cookies and the cache serves several people: opening throws
+  /// `MediaCacheError.personal` unless the stored bytes are for everybody.
   package var hasCookies = false
-  /// Whether the key names the stored entry itself, whatever request headers its response varies by.
+  /// Whether the key names the stored entry itself, whatever its response varies by.
   var namesEntry = false
 
   package enum Audience: Sendable, Hashable {
-    /// A player, which plays on: a confirmation for one reader serves another, and stale bytes are
-    /// used while the origin is unavailable.
+    /// A confirmation serves other readers too, and so do stale bytes without the origin.
     case player
     /// A client to which RFC 9111 applies.
     case client
@@ -49,12 +46,11 @@ package struct ReadTerms: Sendable {
       return false
     }
     if directives.accept(freshness, at: now) { return true }
-    return followsStaleDirectives && !directives.limitsAge
-      && freshness.isUsableWhileConfirmed(at: now)
+    let limitsAge = directives.noCache || directives.maxAge != nil || directives.minFresh != nil
+    return followsStaleDirectives && !limitsAge && freshness.isUsableWhileConfirmed(at: now)
   }
 
-  /// Whether a document has named another resource by the URL since the bytes were confirmed:
-  /// they must not be used unless the origin confirms them.
+  /// Whether a document has named another resource by the URL since the bytes were confirmed.
   func isReplaced(_ freshness: Freshness) -> Bool {
     listing.map { $0.isOther && freshness.confirmedAt < $0.time } ?? false
   }
@@ -75,46 +71,28 @@ package struct ReadTerms: Sendable {
     return audience == .player || acceptsForbidden
       || !(directives.noCache || freshness?.mustRevalidate == true)
   }
-
-  static var personal: MediaCacheError {
-    var error = MediaCacheError(
-      .offline, "The stored response is not for requests with cookies.",
-      remedy: "Send the request to the origin.")
-    error.isPersonal = true
-    return error
-  }
 }
 
-/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1), or Pragma if there is
-/// none (§5.4). Unknown directives and invalid numbers are ignored; of a repeated directive, the
-/// first one counts.
+/// A client's cache directives: Cache-Control of a request (RFC 9111 §5.2.1). Times in seconds.
 package struct RequestDirectives: Sendable {
   package var noCache = false
   package var noStore = false
   package var onlyIfCached = false
-  /// In seconds.
   package var maxAge: Int64?
-  /// In seconds; `Int64.max` without a number.
+  /// `Int64.max` without a number.
   package var maxStale: Int64?
-  /// In seconds.
   package var minFresh: Int64?
 
   package init() {}
 
   package init(_ fields: HeaderFields) {
-    guard let value = fields["Cache-Control"] else {
-      noCache = fields.members(of: "Pragma").contains("no-cache")
-      return
-    }
-    let control = CacheControl(value)
+    let control = CacheControl(fields["Cache-Control"] ?? "")
     (noCache, noStore) = (control.noCache, control.noStore)
     onlyIfCached = control.has("only-if-cached")
     (maxAge, minFresh) = (control.number("max-age"), control.number("min-fresh"))
     let isUnlimited = control.arguments["max-stale"] == .some(nil)
     maxStale = isUnlimited ? .max : control.number("max-stale")
   }
-
-  var limitsAge: Bool { noCache || maxAge != nil || minFresh != nil }
 
   func accept(_ freshness: Freshness, at now: Date) -> Bool {
     if noCache { return false }

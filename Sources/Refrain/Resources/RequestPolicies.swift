@@ -3,21 +3,18 @@ import Foundation
 
 /// When a failed request is retried. A pure value.
 ///
-/// A reader that has received bytes is playing: its fetch makes `attempts` attempts to survive an
-/// outage. A reader that has none should soon report the failure: an origin that has no address or
-/// refuses the connection, or responds with an error or unusably, is asked `firstAttempts` times, but
-/// once if the failure is permanent (a host that is known not to exist, a certificate that does not
-/// verify, a response that is not HTTP), or nothing came within
-/// `MediaCache.Configuration.responseTimeout`.
-///
-/// A response that breaks off after it has brought new bytes is continued at once, without a delay.
+/// A reader that has received bytes is playing: its fetch makes `attempts` attempts. For others, an
+/// origin that has no address, refuses the connection, or responds with an error or unusably is
+/// asked `firstAttempts` times; once if the failure is permanent (an unknown host, a certificate
+/// that does not verify, a response that is not HTTP), or nothing came within
+/// `MediaCache.Configuration.responseTimeout`. A response that breaks off after it has brought new
+/// bytes is continued at once.
 public struct RetryPolicy: Sendable, Hashable {
   /// How many times in a row a fetch may fail without having received a single byte.
   public var attempts = 6
   /// How many times in a row an origin may respond with an error before a reader has received a
-  /// byte. With 1, each error is reported at once. The same number, but two at least, applies to
-  /// refused connections and unusable responses before a reader has received a byte, and to
-  /// responses that do not come in time afterwards. `attempts` applies as well.
+  /// byte. The same number, but two at least, applies to refused connections and unusable responses
+  /// until then, and to responses that do not come in time afterwards. `attempts` applies as well.
   public var firstAttempts = 2
   /// The delay after the first failure; it doubles with each further one.
   public var firstDelay: Duration = .milliseconds(250)
@@ -26,72 +23,58 @@ public struct RetryPolicy: Sendable, Hashable {
   /// The longest delay before a reader has received a byte, for an origin that responds with an
   /// error. If Retry-After asks for more, the error is reported at once.
   public var longestFirstDelay: Duration = .seconds(2)
+  /// How many times in a row a response may end at the same byte.
+  package var cutAttempts = 3
 
   public init() {}
 
-  enum Failure: Sendable, Hashable, CaseIterable {
+  enum Failure: Sendable, Hashable {
     /// The origin responded with an error that may pass.
     case answer
-    /// The response violated HTTP or cannot be used, or the host has no address or refused the
-    /// connection.
+    /// The response is unusable, or the host has no address or refused the connection.
     case invalid
     /// The host does not exist, its certificate does not verify, or its response is not HTTP.
     case permanent
     /// A response that can only be read from its start ended at the same byte as before.
     case cutShort
-    /// Nothing came in response to a request for as long as it may take.
+    /// Nothing came for as long as a response may take.
     case silent
-    /// The network failed, or something else did.
     case network
   }
 
-  /// How many times in a row a response may end at the same byte.
-  package var cutAttempts = 3
-
-  /// The bytes of a response that count as progress: about as many as a request and the head of its
-  /// response take. An origin that sends less each time is not asked without a pause.
-  static let leastGain: Int64 = 1 << 10
-
   /// Whether a status may pass: 408, 425 and 429 (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4),
-  /// and server errors (RFC 9110 §15.6) except those that say "never": 501, 505 and 508 (RFC 5842
-  /// §7.2).
+  /// and 5xx except 501, 505 and 508, which say "never" (RFC 9110 §15.6, RFC 5842 §7.2).
   public static func isTransient(status: Int) -> Bool {
     [408, 425, 429].contains(status)
       || (500...599).contains(status) && ![501, 505, 508].contains(status)
   }
 
-  /// Returns the delay after a failure, or nil to give up.
+  /// Returns the delay after a failure, the `count`th in a row without progress; nil: give up.
   ///
-  /// - Parameters:
-  ///   - count: failures in a row without progress, this one included.
-  ///   - gained: the number of new bytes that the failed response brought.
+  /// - Parameter gained: the number of new bytes that the failed response brought.
   func delay(
     after failure: Failure, count: Int, isPlaying: Bool, retryAfter: Duration? = nil,
     gained: Int64 = 0
   ) -> Duration? {
-    let isShort = !isPlaying && [.answer, .invalid].contains(failure)
     let limit =
-      switch failure {
-      case .cutShort: cutAttempts
-      case .permanent where !isPlaying, .silent where !isPlaying: 1
-      case .answer where isShort: firstAttempts
-      case .silent,
-        .invalid where isShort:
-        max(firstAttempts, 2)
+      switch (failure, isPlaying) {
+      case (.cutShort, _): cutAttempts
+      case (.permanent, false), (.silent, false): 1
+      case (.answer, false): firstAttempts
+      case (.invalid, false), (.silent, true): max(firstAttempts, 2)
       default: attempts
       }
     guard count < min(attempts, limit) else { return nil }
-    if count <= 1, gained >= Self.leastGain { return .zero }
-    if isShort, let retryAfter, retryAfter > longestFirstDelay { return nil }
+    // An origin that sends less than a head each time is not asked without a pause.
+    if count <= 1, gained >= 1 << 10 { return .zero }
     let delay = delay(afterFailures: count, retryAfter: retryAfter)
-    return isShort ? delay.map { max(min($0, longestFirstDelay), .zero) } : delay
+    guard !isPlaying, failure == .answer || failure == .invalid else { return delay }
+    if let retryAfter, retryAfter > longestFirstDelay { return nil }
+    return delay.map { max(min($0, longestFirstDelay), .zero) }
   }
 
-  /// Returns the delay before the next attempt; nil: give up.
-  ///
-  /// - Parameters:
-  ///   - failures: the number of failures in a row without progress.
-  ///   - retryAfter: the delay that the origin asked for (RFC 9110 §10.2.3).
+  /// Returns the delay before the next attempt after a number of failures in a row without
+  /// progress; nil: give up. `retryAfter` is what the origin asked for (RFC 9110 §10.2.3).
   public func delay(afterFailures failures: Int, retryAfter: Duration? = nil) -> Duration? {
     guard failures < attempts else { return nil }
     // Doubled stepwise, up to the longest: a product could overflow, whatever the user set.
@@ -103,18 +86,12 @@ public struct RetryPolicy: Sendable, Hashable {
 
 extension MediaCacheError {
   var failure: RetryPolicy.Failure {
-    if let retry { return retry }
-    switch code {
-    case .status: return .answer
-    case .invalidResponse: return .invalid
-    default: return .network
-    }
+    retry ?? (code == .status ? .answer : code == .invalidResponse ? .invalid : .network)
   }
 }
 
 extension HeaderFields {
-  /// Returns the wait that Retry-After asks for, by a number of seconds or a date (RFC 9110 §10.2.3):
-  /// never negative, and bounded; nil if the field is missing, or neither.
+  /// Returns the wait that Retry-After asks for (RFC 9110 §10.2.3): never negative, and bounded.
   func retryAfter(at now: Date) -> Duration? {
     guard let value = values(of: "Retry-After").first?.trimmingOWS else { return nil }
     if let seconds = Int64(saturatingDigits: value, at: CacheControl.longest) {
@@ -126,45 +103,34 @@ extension HeaderFields {
   }
 }
 
-/// Which networks may be used for what. Apple platforms only: Linux reports neither the cost of a
-/// network nor whether there is one, and every request is made there.
+/// Which networks may be used for what. Without effect on Linux, which reports neither the cost of
+/// a network nor whether there is one.
 public struct NetworkPolicy: Sendable, Hashable {
-  /// The networks that a request may use.
   public struct Access: Sendable, Hashable {
-    /// Networks that charge by the byte: cellular ones, personal hotspots
-    /// (`URLRequest.allowsExpensiveNetworkAccess`).
+    /// Cellular networks and personal hotspots (`URLRequest.allowsExpensiveNetworkAccess`).
     public var allowsExpensive: Bool
-    /// Networks for which the user has turned on Low Data Mode
-    /// (`URLRequest.allowsConstrainedNetworkAccess`).
+    /// Networks in Low Data Mode (`URLRequest.allowsConstrainedNetworkAccess`).
     public var allowsConstrained: Bool
 
     public init(allowsExpensive: Bool = true, allowsConstrained: Bool = true) {
-      self.allowsExpensive = allowsExpensive
-      self.allowsConstrained = allowsConstrained
+      (self.allowsExpensive, self.allowsConstrained) = (allowsExpensive, allowsConstrained)
     }
   }
 
-  /// The networks for bytes that a player waits for. A user who presses play wants to hear it: all
-  /// networks are allowed.
+  /// The networks for bytes that a player waits for; by default all.
   public var playback = Access()
 
-  /// The networks for bytes fetched before anybody plays them: `MediaCache.prefetch`, and filling
-  /// behind a player (`FillPolicy.wholeResource`). Once a player waits for the bytes, `playback`
-  /// applies.
+  /// The networks for bytes that no player waits for: `MediaCache.prefetch`, and filling behind a
+  /// player (`FillPolicy.wholeResource`).
   ///
-  /// Cellular networks are allowed, since the app has asked for the prefetch, and many devices have
-  /// no other network. Low Data Mode is not: it means that the user wants nothing fetched in
-  /// advance. A prefetch that finds no other network fails with
-  /// `MediaCacheError.Code.networkNotAllowed`.
+  /// By default networks in Low Data Mode are not allowed. A prefetch that finds no other fails
+  /// with `MediaCacheError.Code.networkNotAllowed`.
   public var prefetch = Access(allowsConstrained: false)
 
-  /// Whether a fetch on a device without a network waits for one and then continues, as long as its
-  /// reader waits; the wait uses up none of `RetryPolicy.attempts`. False: the fetch fails, is
-  /// retried by `RetryPolicy`, and ends in `MediaCacheError.Code.unreachable`.
-  ///
-  /// A request that may not use every network waits while the device has no network at all; if
-  /// the device has only networks that the request may not use, it fails with an error that says
-  /// so. Revalidation never waits: stored bytes play.
+  /// Whether a fetch on a device without any network waits for one as long as its reader waits,
+  /// which uses up none of `RetryPolicy.attempts`. False: it is retried by `RetryPolicy`, and ends
+  /// in `MediaCacheError.Code.unreachable`. A device that has only networks that the request may
+  /// not use counts as having one. Revalidation never waits: stored bytes play.
   public var waitsForConnectivity = true
 
   public init() {}

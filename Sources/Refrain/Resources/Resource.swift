@@ -7,28 +7,21 @@ public struct Resource: Sendable, Hashable {
   /// The URL. A user and password in it (`https://me:secret@host/…`) are sent as an Authorization
   /// header, to that origin alone, if `headers` has none. They are never stored.
   public var url: URL
-  /// Headers sent with every request to the URL's own origin. Another origin, to which it redirects
-  /// or which a document names, receives only harmless ones: `User-Agent`, `Referer`,
-  /// `Origin`, `Accept` and `Accept-Language`. Without them, `Accept` is `*/*`, and `User-Agent` is
-  /// `Refrain`.
-  /// Cookies that redirects set are sent beside those of a `Cookie` header, and in place of older
-  /// ones of the same names.
+  /// Headers sent to the URL's own origin; to others, which redirects or documents name, only
+  /// `User-Agent` (by default `Refrain`), `Referer`, `Origin`, `Accept` (by default `*/*`) and
+  /// `Accept-Language`. Cookies that redirects set replace those of the same names in `Cookie`.
   public var headers: HeaderFields
-  /// The key under which the bytes are stored, in every partition. Nil:
-  /// `MediaCache.Configuration.cacheKey` derives it from the URL.
+  /// The key in every partition. Nil: by `MediaCache.Configuration.cacheKey`, from the URL.
   public var key: CacheKey?
   /// The URLs that may be requested for the resource, redirects included; nil: all.
   package var filter: URLFilter?
   /// Receives the heads of the origin's responses; nil: none.
   package var observer: ResponseObserver?
-  /// What the resource is beyond its bytes. What it does not set is that of
-  /// `MediaCache.Configuration.policy`.
+  /// What the resource is beyond its bytes.
   public var policy = ResourcePolicy()
 
   public init(url: URL, headers: HeaderFields = [:], key: CacheKey? = nil) {
-    self.url = url
-    self.headers = headers
-    self.key = key
+    (self.url, self.headers, self.key) = (url, headers, key)
   }
 
   /// Whether both are requested alike, with the same credentials and cookies among the headers.
@@ -37,17 +30,13 @@ public struct Resource: Sendable, Hashable {
   }
 }
 
-/// What a resource is to its user, beyond its bytes. A cache treats a resource without one as plain
-/// media.
-///
-/// The parts that a resource does not set are those of `MediaCache.Configuration.policy`.
+/// What a resource is to its user, beyond its bytes; plain media by default. The parts that a
+/// resource does not set are those of `MediaCache.Configuration.policy`.
 public struct ResourcePolicy: Sendable {
   /// The group to which the resource belongs; nil: none is known.
   public var group: Group?
-  /// How long the entry stays after its last use, as with segments that a live stream lists for
-  /// minutes; nil: for as long as there is room. Once the time is over, and the entry is neither
-  /// open nor pinned, it is removed before anything else is evicted. The newest reader's time
-  /// counts. It is recorded in whole seconds, beside the entry.
+  /// How long the entry stays after its last use, in whole seconds, before it is removed unless it
+  /// is open or pinned; nil: for as long as there is room. The newest reader's time counts.
   public var keep: Duration?
   /// The rules by which small documents are recognized; nil: no resource is one.
   public var documents: (any DocumentRules)?
@@ -58,17 +47,14 @@ public struct ResourcePolicy: Sendable {
     (self.group, self.keep, self.documents) = (group, keep, documents)
   }
 
-  /// Entries that are listed, pinned and removed together, such as all files of one film. The group
-  /// is recorded with the entry.
+  /// Entries that are listed, pinned and removed together, such as all files of one film.
   public struct Group: Sendable, Hashable {
     /// The key of the group's first resource, under which the whole group is listed and removed.
     public var first: CacheKey
-    /// Whether the resource is a secret that opens others of the group: a shared cache does not
-    /// store it. As with every entry, only the cache's owner can read its files (mode 0600, in
-    /// directories of mode 0700).
+    /// Whether it is a secret that opens others of the group, which a shared cache does not store.
     public var isSecret: Bool
-    /// Whether the user asked to keep the resource, so that it is stored even if the origin forbids
-    /// it (`no-store`). It stays if it is pinned before it is closed.
+    /// Whether the resource is stored even if the origin forbids it (`no-store`), since the user
+    /// asked to keep it. It stays if it is pinned before it is closed.
     public var isKept: Bool
 
     public init(first: CacheKey, isSecret: Bool = false, isKept: Bool = false) {
@@ -92,7 +78,6 @@ extension ResourcePolicy: Hashable {
   public func hash(into hasher: inout Hasher) {
     hasher.combine(group)
     hasher.combine(keep)
-    hasher.combine(documents.map { ObjectIdentifier($0) })
   }
 }
 
@@ -100,58 +85,44 @@ extension ResourcePolicy: Hashable {
 public enum FillPolicy: String, Sendable, Hashable, Codable {
   /// Nothing beyond the read-ahead window of a live reader.
   case onDemand
-  /// While a reader has the resource open, its holes are filled to the end, behind the readers'
-  /// needs.
+  /// Everything, behind the readers' needs, while a reader has the resource open.
   case wholeResource
 }
 
-/// Rules for small documents that may change as they go on, such as lists of what comes next. Called
-/// from any thread.
-///
-/// A cache asks them about a URL once for each request, about a head once for each response, and
-/// about a body once, if all of it is at most `longest` bytes long: never about a chunk of anything
-/// longer.
+/// Rules for small documents that may change as they go on, such as lists of what comes next. Asked
+/// on any thread, once for each request, response, and body of at most `longest` bytes.
 public protocol DocumentRules: AnyObject, Sendable {
   /// The longest document, in bytes.
   var longest: Int64 { get }
 
-  /// Whether a resource is named a document. It is then requested without a range, is no media that
-  /// is read in pieces, and may be decoded.
+  /// Whether a resource is named a document: it is requested without a range, and may be decoded.
   ///
   /// - Parameters:
   ///   - mimeType: in lower case, without parameters; nil before the response, and if it has none.
   ///   - url: of the request before the response, then of the response, after redirects.
   func isDocument(mimeType: String?, url: URL) -> Bool
 
-  /// Whether a resource that is not named a document may be one by its content: its type does not
-  /// state another one.
-  ///
-  /// - Parameter mimeType: in lower case, without parameters; nil if the response has none.
+  /// Whether a resource of this type that is not named a document may be one by its content.
   func mayBeUnnamed(mimeType: String?) -> Bool
 
-  /// Whether the origin holds its response to a URL back until the resource exists. The cache then
-  /// waits longer for it, and the time until then does not count as the response's age.
+  /// Whether the origin holds its response back until the resource exists: the cache waits longer,
+  /// and that time is no part of the response's age.
   func isHeldBack(_ url: URL) -> Bool
 
-  /// Returns how soon the origin changes a document, by its whole body; nil if it is none.
+  /// Returns how soon the origin changes a document requested at a URL; nil if it is none.
   ///
   /// - Parameters:
-  ///   - url: of the request.
   ///   - beginning: at most the first 64 bytes.
   ///   - whole: returns the whole body; nil if it cannot be read.
   func pace(at url: URL, beginning: Data, whole: () -> Data?) -> UpdatePace?
 
-  /// The extensions of the data files of documents, by MIME type, where the URL has no media
-  /// extension: one to eight of `a`…`z`, `0`…`9`.
+  /// The extensions of data files by MIME type, for URLs without a media extension: one to eight of
+  /// `a`…`z`, `0`…`9`.
   var fileExtensions: [String: String] { get }
 
-  /// Returns a decoder of a content coding (RFC 9110 §8.4.1), for documents that come encoded
-  /// although every request asks for identity; nil if such documents cannot be decoded.
+  /// Returns a decoder of a content coding (RFC 9110 §8.4.1), which no request asks for; or nil.
   func decoder(of coding: String) -> DocumentDecoder?
 }
-
-/// The most first bytes of a body that its rules receive at once.
-let documentBeginning = 64
 
 /// Returns the decoded body, of at most `limit` bytes.
 public typealias DocumentDecoder =
@@ -167,16 +138,14 @@ public enum DocumentFault: Error, Sendable, Hashable {
   case tooLong
 }
 
-/// Decides which URLs may be requested. Filters are equal only if identical. May be used from any
-/// thread.
+/// Decides which URLs may be requested. Filters are equal only if identical.
 package final class URLFilter: Sendable, Hashable {
   private static let mostHosts = 65_536
 
   package let allows: @Sendable (URL) -> Bool
   private let remedy: String
   private let checksAddresses: Bool
-  /// The hosts to which public documents and redirects of other hosts have referred. A public name
-  /// may lead to a private address.
+  /// The hosts to which public documents and redirects of other hosts have referred.
   private let referred = Mutex(Set<String>())
 
   /// - Parameter checksAddresses: whether hosts that others refer to must have public addresses.
@@ -195,15 +164,13 @@ package final class URLFilter: Sendable, Hashable {
     }
   }
 
-  /// Whether the address to which the URL's host leads must be public: a public document or redirect
-  /// of another host refers to it. A URL that a person chose may lead anywhere.
+  /// Whether the host's address must be public, since a public document or redirect of another host
+  /// refers to it: a public name may lead to a private address.
   package func requiresPublicAddress(of url: URL) -> Bool {
     guard checksAddresses else { return false }
     return referred.withLock { hosts in
-      if hosts.isEmpty { return false }
       // Further hosts were not recorded.
-      if hosts.count >= Self.mostHosts { return true }
-      return WebOrigin(url).map { hosts.contains($0.host) } ?? true
+      hosts.count >= Self.mostHosts || WebOrigin(url).map { hosts.contains($0.host) } ?? true
     }
   }
 
@@ -222,9 +189,7 @@ package final class URLFilter: Sendable, Hashable {
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// Receives the head of each response of an origin, redirects included. Observers are equal if their
-/// identities are. Resources with different observers are different, and the redirects of one are
-/// not known for the other.
+/// Receives the head of each response, redirects included. Equal if the identities are.
 package struct ResponseObserver: Sendable, Hashable {
   private let identity: any Hashable & Sendable
   private let receive: @Sendable (URL, HeaderFields) -> Void
@@ -233,8 +198,7 @@ package struct ResponseObserver: Sendable, Hashable {
   package init(
     identity: any Hashable & Sendable, receive: @escaping @Sendable (URL, HeaderFields) -> Void
   ) {
-    self.identity = identity
-    self.receive = receive
+    (self.identity, self.receive) = (identity, receive)
   }
 
   package func received(_ headers: HeaderFields, from url: URL) { receive(url, headers) }

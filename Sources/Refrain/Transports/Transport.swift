@@ -255,7 +255,6 @@ extension MediaCacheError {
     self.init(code, error.reason, remedy: remedy)
     self.retry = retry
     isTimeout = error.code == .timedOut
-    isForLackOfDescriptors = error.cause == .noDescriptors
   }
 }
 

@@ -22,7 +22,7 @@ struct RequestHead: Sendable {
   private var isChunked = false
   /// Whether a field begins with `If-`.
   private(set) var isConditional = false
-  /// Whether there is Cache-Control or Pragma.
+  /// Whether there is Cache-Control.
   private(set) var hasDirectives = false
   private(set) var hasAuthorization = false
   private(set) var hasCookie = false
@@ -122,7 +122,6 @@ extension RequestHead {
       guard range == nil else { throw HTTPError.malformed }
       range = valuePlace
     case 6 where name.equals("cookie"): hasCookie = true
-    case 6 where name.equals("pragma"): hasDirectives = true
     case 6 where name.equals("expect"):
       guard value.equals("100-continue") else {
         throw HTTPError(417, "The request's expectation is not supported.")

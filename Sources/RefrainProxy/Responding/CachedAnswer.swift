@@ -141,10 +141,10 @@ struct CachedAnswer: Sendable {
     }
     // A relayed redirect would only send the client round as well.
     if error.status == 508 { return HTTPError.loop }
-    if terms.directives.onlyIfCached, error.isPersonal || error.code == .offline {
+    if terms.directives.onlyIfCached, error == .personal || error.code == .offline {
       return Self.notThere
     }
-    if error.isPersonal {
+    if error == .personal {
       service.noteUncacheable(memory)
       return Elsewhere.relayed(.bypass)
     }

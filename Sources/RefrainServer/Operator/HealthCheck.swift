@@ -21,18 +21,10 @@ final class HealthCheck: Sendable {
     var origin: String?
 
     /// A full disk is no failure: stored bytes are served, and others passed on.
-    init(isDraining: Bool, node: String, disk: MediaCache.DiskTrial, origin: String?) {
-      self.node = node
-      var isFailing = false
-      switch disk {
-      case .works: self.disk = "works"
-      case .full: self.disk = "full"
-      case .fails(let reason):
-        self.disk = reason
-        isFailing = true
-      }
-      self.origin = origin
-      if let origin, origin != HealthCheck.answers { isFailing = true }
+    init(isDraining: Bool, node: String, disk: String, origin: String?) {
+      (self.node, self.disk, self.origin) = (node, disk, origin)
+      let isFailing =
+        !["works", "full"].contains(disk) || (origin ?? HealthCheck.answers) != HealthCheck.answers
       status = isFailing ? .failing : isDraining ? .draining : .healthy
     }
 
@@ -43,7 +35,7 @@ final class HealthCheck: Sendable {
   static let answers = "answers"
 
   private let proxy: ProxyService
-  private let disk = Trial<MediaCache.DiskTrial>()
+  private let disk = Trial<String>()
   private let origin = Trial<String>()
 
   init(of proxy: ProxyService) { self.proxy = proxy }
@@ -55,7 +47,7 @@ final class HealthCheck: Sendable {
     }
     let disk =
       await disk.value { [cache = proxy.cache] in await cache.tryDisk() }
-      ?? .fails("The disk has not completed a small write in \(longestTrial).")
+      ?? "The disk has not completed a small write in \(longestTrial)."
     var answer: String?
     if asksOrigin, let origin = proxy.origin {
       answer =

@@ -60,7 +60,6 @@ struct Metrics: Sendable {
       "refrain_evicted_bytes_total", "Disk space that evictions freed.", cache.evictedBytes)
     text.gauge("refrain_disk_used_bytes", "Disk space of the cache.", cache.usedBytes)
     text.gauge("refrain_disk_limit_bytes", "The limit of the cache.", cache.limit)
-    text.gauge("refrain_disk_free_bytes", "Free space of the file system.", cache.freeBytes)
     text.gauge("refrain_open_entries", "Entries in use.", Int64(cache.openEntries))
     text.gauge("refrain_readers", "Readers of entries.", Int64(cache.readers))
   }

@@ -67,9 +67,8 @@ import Testing
       #expect(try await test.get("/a").status == 200)
       await test.origin.stopListening()
       #expect(try await test.get("/a").status == 200)
-      for headers in [["Cache-Control: no-cache"], ["Pragma: no-cache"]] {
-        #expect(try await [502, 504].contains(test.get("/a", headers).status))
-      }
+      let status = try await test.get("/a", ["Cache-Control: no-cache"]).status
+      #expect([502, 504].contains(status))
     }
   }
 }

@@ -182,7 +182,7 @@ extension GenerationState {
     if life == .superseded, !reader.hasRead { return .moved }
     // Of a response handed to another reader, a client asks for its own; a player moves on.
     if let handed, handed.reader != id {
-      return reader.terms.audience == .client ? .failed(ReadTerms.personal) : .moved
+      return reader.terms.audience == .client ? .failed(.personal) : .moved
     }
     return reader.awaitsConfirmation ? .wait : nil
   }

@@ -41,8 +41,6 @@ struct Representation: Sendable {
     }
   }
 
-  var selection: Selection { Selection(headers: headers, variant: variant) }
-
   mutating func adopt(_ record: EntryRecord) {
     info = ContentInformation(
       length: record.length, mimeType: record.mimeType, supportsRanges: record.supportsRanges,
@@ -130,7 +128,9 @@ package final class StoredResponse: Sendable {
   package let invalidatedAt: Date?
   /// Whether the origin allows shared caches to serve the response regardless of credentials.
   package let isForEverybody: Bool
-  let selection: Selection
+  private let varying: [String]
+  /// A hash of the values of what Vary names in the answered request.
+  let variant: String?
 
   init?(_ state: Representation) {
     guard let information = state.info, let freshness = state.freshness else { return nil }
@@ -139,7 +139,8 @@ package final class StoredResponse: Sendable {
     headers = state.headers
     validator = state.validator.stored
     invalidatedAt = state.invalidatedAt
-    selection = state.selection
+    varying = Variant.names(in: headers)
+    variant = state.variant
     isForEverybody =
       CacheControl(headers, isShared: true).isForEverybody && freshness.mayDifferByCookies != true
   }
@@ -161,10 +162,11 @@ package final class StoredResponse: Sendable {
     return left
   }
 
-  package var varies: Bool { !selection.varying.isEmpty }
+  package var varies: Bool { !varying.isEmpty }
 
   /// Returns the key of the representation that a request selects; nil if it is this one.
   package func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
-    selection.otherKey(than: key, for: request)
+    guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
+    return CacheKey(rawValue: "\(key.rawValue)\(Selection.variantMark)\(wanted)")
   }
 }

@@ -64,7 +64,7 @@
       #expect(error.code == .unreachable && error.cause == .noDescriptors)
       #expect(error.reason.contains("too many files are open"))
       let meaning = MediaCacheError(error, .playback)
-      #expect(meaning.isForLackOfDescriptors && meaning.failure == .network)
+      #expect(meaning.failure == .network)
       #expect(meaning.remedy.contains("ulimit -n"))
     }
 
