@@ -70,7 +70,7 @@ extension MediaCache {
     let budget = budget
     let wasPinned = try await IOThreads.background.run { () throws(MediaCacheError) in
       let name = KeyHash.name(of: key)
-      defer { budget.remeasure(name) }
+      defer { _ = try? budget.remeasure(name) }
       do throws(DiskError) {
         return try budget.entryDirectory(named: name).unpin()
       } catch {
@@ -81,7 +81,7 @@ extension MediaCache {
     if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
       let open = await table.settledEntry(for: key)
       open?.current?.withState { $0.obeyNoStore() }
-      let removed = try await stored.remove([(KeyHash.name(of: key), key)], at: now.wall)
+      let removed = try await stored.remove([KeyHash.name(of: key)], at: now.wall)
       // Another process that writes to the entry removes it when it closes it.
       if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
     }
@@ -109,9 +109,9 @@ extension MediaCache {
         allocated: entry.allocatedBytes, length: entry.length)
       let room = budget.pinnableBytes ?? .max
       guard budget.index.withLock({ $0.claim(bytes, for: name, within: room) }) else {
-        throw refusal(key.rawValue, DiskBudget.text(bytes), budget.pinnedBytes(except: [name]))
+        throw refusal(key.rawValue, DiskBudget.text(bytes), budget.index.withLock { $0.pinnedBytes(except: [name]) })
       }
-      defer { budget.remeasure(name) }
+      defer { _ = try? budget.remeasure(name) }
       do {
         return try budget.entryDirectory(named: name).pin() ? .pinned : .notStored
       } catch {
@@ -130,7 +130,7 @@ extension MediaCache {
     let names = Set(keys.map { KeyHash.name(of: $0) })
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside
-    let others = budget.pinnedBytes(except: names)
+    let others = budget.index.withLock { $0.pinnedBytes(except: names) }
     if bytes > room - others { throw refusal(name, "about \(DiskBudget.text(bytes))", others) }
   }
 

@@ -18,22 +18,25 @@ struct StoredEntries: Sendable {
   /// Receives the progress, on several threads at once: a call may be overtaken by a later one.
   typealias Progress = @Sendable (MediaCache.EntryProgress) -> Void
 
-  /// Calls `body`, which blocks, with the name of each entry, on several threads at once, and one
-  /// shard at a time per thread: most of the time is spent in system calls, which wait for the disk
-  /// or run on another core. A cancelled task stops between two entries.
+  /// Calls `body`, which blocks, with the name of each entry, or of those of some resources in all
+  /// their representations, on several threads at once. Returns what it has returned, in the order
+  /// of the directory. A cancelled task stops between two entries.
   ///
-  /// - Returns: the values that `body` returned, in the order of the directory.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   func visit<Value: Sendable>(
+    of resources: Set<CacheKey>? = nil,
     _ body: @Sendable @escaping (_ name: String) throws -> Value?
   ) async throws -> [Value] {
-    try await reportingStorage {
-      let shards = try await IOThreads.background.run { () throws(DiskError) in
-        try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
+    let families = resources.map { Set($0.map(KeyHash.family)) }
+    return try await reportingStorage {
+      let shards = try await IOThreads.background.run {
+        let all = try families.map { Set($0.map(KeyHash.shard)) } ?? Set(budget.shards())
+        return try all.sorted().map { try budget.names(inShard: $0) }
       }
       return try await inParallel(shards) { names in
         try names.compactMap { name in
           try Task.checkCancellation()
+          guard families?.contains(String(name.suffix(16))) ?? true else { return nil }
           return try body(name)
         }
       }.flatMap(\.self)
@@ -96,23 +99,6 @@ struct StoredEntries: Sendable {
     let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord
     guard let record, record.key == key.rawValue else { return nil }
     return Selection(headers: record.storedHeaders, variant: record.variant)
-  }
-
-  /// Returns the keys of the other representations of resources that are recorded. Looks at one
-  /// shard for each of the resources. Throws as `visit` does.
-  func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
-    let stored = try await reportingStorage {
-      try await inParallel(Array(keys)) { key in
-        let family = KeyHash.family(of: key)
-        return try budget.names(inShard: KeyHash.shard(of: family))
-          .filter { $0.hasSuffix(family) && $0 != KeyHash.name(of: key) }
-          // Nothing of an unreadable entry is used.
-          .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
-      }
-    }
-    // Afterwards: what is being stored for the first time has no record yet.
-    let all = stored.joined().map { CacheKey(rawValue: $0) } + table.keys
-    return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
   private func summary(named name: String) -> EntrySummary? {
@@ -186,37 +172,33 @@ extension StoredEntries {
       return result
     }
     guard budget.openKey(name) == nil, let lock = try WriterLock.acquire(directory, waits: false)
-    else {
-      result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
-      return result.key == nil ? nil : result
-    }
+    else { return nil }
     defer { withExtendedLifetime(lock) {} }
+    var dropped: Int64?
+    let repair: () throws -> Void
     do throws(EntryDirectory.Problem) {
       let (contents, held, problems) = try directory.examine()
-      result.key = CacheKey(rawValue: contents.record.key)
-      result.problems = problems
+      (result.key, result.problems) = (CacheKey(rawValue: contents.record.key), problems)
       if problems.isEmpty { return result }
-      do {
-        try budget.changing(name) {
-          // The record is about to include spans that only a journal held.
-          try directory.disk.syncFile("\(directory.path)/\(contents.record.file)")
-          try directory.replace(contents, claiming: held)
-        }
-        result.droppedBytes = contents.spans.byteCount - held.byteCount
-      } catch {
-        result.problems.append("The entry could not be repaired: \(error).")
+      dropped = contents.spans.byteCount - held.byteCount
+      repair = {
+        // The record is about to include spans that only a journal held.
+        try directory.disk.syncFile("\(directory.path)/\(contents.record.file)")
+        try directory.replace(contents, claiming: held)
       }
     } catch {
-      switch error {
-      case .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
-      case .empty, .broken:
-        result.problems = ["The entry was removed: \(error)."]
-        do {
-          result.droppedBytes = try budget.changing(name) { try directory.removeFiles() } ?? 0
-        } catch {
-          result.problems.append("The entry could not be removed: \(error).")
-        }
+      if case .unreadable = error {
+        result.problems = ["The entry was left unchanged: \(error)."]
+        return result
       }
+      result.problems = ["The entry was removed: \(error)."]
+      repair = { try directory.removeFiles() }
+    }
+    do {
+      let freed = try budget.changing(name, repair)
+      result.droppedBytes = dropped ?? freed
+    } catch {
+      result.problems.append("It could not be changed: \(error).")
     }
     return result
   }
@@ -241,19 +223,16 @@ extension EntryDirectory {
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
-    var problems: [String] = []
-    if missing > 0 {
-      problems.append("\(missing) bytes were missing from the data file and were dropped.")
-    }
-    if foreign > 0 {
-      problems.append("\(foreign) foreign files in the entry's directory were removed.")
-    }
+    let problems = [
+      missing > 0 ? "\(missing) bytes were missing from the data file and were dropped." : nil,
+      foreign > 0 ? "\(foreign) foreign files in the entry's directory were removed." : nil,
+    ].compactMap(\.self)
     return (contents, held, problems)
   }
 }
 
-/// Calls `body` for each element, for a few at once, on `IOThreads.background`. Ends with the first
-/// error, or when the task is cancelled. The values are in the order of the elements.
+/// Calls `body` for each element, a few at once, on `IOThreads.background`, and returns the values in
+/// their order. Ends with the first error, or when the task is cancelled.
 func inParallel<Element: Sendable, Value: Sendable>(
   _ elements: [Element], _ progress: StoredEntries.Progress? = nil,
   _ body: @Sendable @escaping (Element) async throws -> Value
