@@ -9,10 +9,9 @@ import RefrainLocks
 /// when the entry is removed.
 ///
 /// Documents (`DocumentRules`), and resources that their group keeps
-/// (`ResourcePolicy.Group.isKept`), are stored even if the origin forbids it (`no-store`): what
-/// they name could not play offline otherwise. That is the wish of one person, so a cache for
-/// several (`Configuration.isShared`) obeys. Such an entry is revalidated before each use while
-/// online.
+/// (`ResourcePolicy.Group.isKept`), are stored even if the origin forbids it (`no-store`), so that
+/// what they name plays offline, and revalidated before each use while online. A cache for several
+/// people (`Configuration.isShared`) obeys the origin.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
   /// headers select. If nothing is stored of it, its first bytes are fetched.
@@ -24,8 +23,7 @@ extension MediaCache {
   public func pin(_ resource: Resource) async throws {
     if try await pin(storedKey(for: resource)) { return }
     var resource = completed(resource)
-    let reader = try await open(
-      resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
+    let reader = try await open(resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     _ = try await reader.contentInformation()
     if reader.generation.withState(\.representation.isDocument) {
@@ -49,7 +47,7 @@ extension MediaCache {
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
   public func pin(_ key: CacheKey) async throws -> Bool {
-    try await pinStored(key) != .notStored
+    try await pinStored(key) != nil
   }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
@@ -88,32 +86,26 @@ extension MediaCache {
     return wasPinned
   }
 
-  package enum PinOutcome: Sendable {
-    case notStored
-    case wasPinned
-    case pinned
-  }
-
-  package func pinStored(_ key: CacheKey) async throws -> PinOutcome {
+  /// Returns whether the entry was not pinned before; nil if nothing is stored under the key.
+  package func pinStored(_ key: CacheKey) async throws -> Bool? {
     let (budget, stored) = (budget, stored)
-    await budget.knowPinned()
+    await budget.rescan()
     // Held, so that it is not removed when it is closed, as not worth keeping without a pin.
     let open = await table.heldEntry(for: key)
     defer { open?.release() }
     return try await withTaskExecutorPreference(IOThreads.background) {
-      guard let entry = stored.entry(for: key) else { return .notStored }
+      guard let entry = stored.entry(for: key) else { return nil }
       // Never refused: lowering the limit lifts no pin.
-      if entry.isPinned { return .wasPinned }
+      if entry.isPinned { return false }
       let name = KeyHash.name(of: key)
-      let bytes = EntryDirectory.pinnedBytes(
-        allocated: entry.allocatedBytes, length: entry.length)
-      let room = budget.pinnableBytes ?? .max
-      guard budget.index.withLock({ $0.claim(bytes, for: name, within: room) }) else {
-        throw refusal(key.rawValue, DiskBudget.text(bytes), budget.index.withLock { $0.pinnedBytes(except: [name]) })
+      let bytes = EntryDirectory.pinnedBytes(allocated: entry.allocatedBytes, length: entry.length)
+      let (fits, others) = budget.index.withLock { [room = budget.pinnableBytes ?? .max] index in
+        (index.claim(bytes, for: name, within: room), index.pinnedBytes(except: [name]))
       }
+      guard fits else { throw refusal(key.rawValue, DiskBudget.text(bytes), others) }
       defer { _ = try? budget.remeasure(name) }
       do {
-        return try budget.entryDirectory(named: name).pin() ? .pinned : .notStored
+        return try budget.entryDirectory(named: name).pin() ? true : nil
       } catch {
         throw Self.failure(key, error)
       }
@@ -126,7 +118,7 @@ extension MediaCache {
     _ name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {
     guard let room = budget.pinnableBytes else { return }
-    await budget.knowPinned()
+    await budget.rescan()
     let names = Set(keys.map { KeyHash.name(of: $0) })
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside

@@ -118,7 +118,7 @@ package struct PurgeSelection: Sendable, Hashable {
   package var keys: Set<CacheKey> = []
   /// The key of the first resource of a group, for the parts of the group.
   var group: CacheKey?
-  /// The beginnings of URLs, at least with the slash after the host.
+  /// The beginnings of normalized URLs, at least with the slash after the host.
   package private(set) var prefixes: Set<String> = []
   package var isEverything = false
 
@@ -128,28 +128,20 @@ package struct PurgeSelection: Sendable, Hashable {
 
   /// Adds all resources whose URLs begin with this one, without its fragment. A URL without a path
   /// stands for its whole host.
-  package mutating func insert(prefix url: URL) {
-    // Keys are normalized, and URLs are stored as they were requested.
-    let requested = String(url.withoutUserInfo.absoluteString.prefix { $0 != "#" })
-    for text in [CacheKey(url: url).rawValue, requested] {
-      guard let host = text.firstRange(of: "://")?.upperBound else { continue }
-      let isWhole = text[host...].contains { $0 == "/" || $0 == "?" }
-      // Otherwise the hosts whose names begin with this one would be meant, too.
-      prefixes.insert(isWhole ? text : text + "/")
-    }
-  }
+  package mutating func insert(prefix url: URL) { prefixes.insert(CacheKey(url: url).rawValue) }
 
   /// Whether every record has to be read.
   var needsSearch: Bool { isEverything || !prefixes.isEmpty || group != nil }
 
   /// The key may be that of one representation; the URL is the one that was requested.
   func contains(_ key: CacheKey, url: String, group: String?) -> Bool {
-    if isEverything || keys.contains(key) { return true }
-    if let group, group == self.group?.rawValue { return true }
-    if let resource = Selection.resourceKey(of: key), keys.contains(resource) { return true }
-    return prefixes.contains { prefix in
-      key.rawValue.utf8.starts(with: prefix.utf8) || url.utf8.starts(with: prefix.utf8)
+    if isEverything || keys.contains(key) || Selection.isRepresentation(key, ofAny: keys) {
+      return true
     }
+    if let group, group == self.group?.rawValue { return true }
+    guard !prefixes.isEmpty else { return false }
+    let texts = [key, URL(string: url).map { CacheKey(url: $0) }].compactMap { $0?.rawValue.utf8 }
+    return prefixes.contains { prefix in texts.contains { $0.starts(with: prefix.utf8) } }
   }
 }
 

@@ -166,20 +166,16 @@ extension StoredEntries {
     var result = EntryVerification(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
-    // Without the lock, which keeps writers out, and needs a directory that can be written to.
-    if let (contents, _, problems) = try? directory.examine(), problems.isEmpty {
-      result.key = CacheKey(rawValue: contents.record.key)
-      return result
+    // Keeps writers out. In a directory that is read-only, intact entries are checked without it.
+    let locking = Result { () throws(DiskError) in
+      try WriterLock.acquire(directory, waits: false)
     }
-    guard budget.openKey(name) == nil, let lock = try WriterLock.acquire(directory, waits: false)
-    else { return nil }
-    defer { withExtendedLifetime(lock) {} }
+    defer { withExtendedLifetime(locking) {} }
     var dropped: Int64?
-    let repair: () throws -> Void
+    var repair: () throws -> Void = { try directory.removeFiles() }
     do throws(EntryDirectory.Problem) {
       let (contents, held, problems) = try directory.examine()
       (result.key, result.problems) = (CacheKey(rawValue: contents.record.key), problems)
-      if problems.isEmpty { return result }
       dropped = contents.spans.byteCount - held.byteCount
       repair = {
         // The record is about to include spans that only a journal held.
@@ -187,12 +183,17 @@ extension StoredEntries {
         try directory.replace(contents, claiming: held)
       }
     } catch {
+      result.problems = ["The entry was removed: \(error)."]
       if case .unreadable = error {
         result.problems = ["The entry was left unchanged: \(error)."]
         return result
       }
-      result.problems = ["The entry was removed: \(error)."]
-      repair = { try directory.removeFiles() }
+    }
+    if result.problems.isEmpty { return result }
+    guard budget.openKey(name) == nil, try locking.get() != nil else {
+      // It is in use.
+      result.problems = []
+      return result.key == nil ? nil : result
     }
     do {
       let freed = try budget.changing(name, repair)

@@ -133,8 +133,8 @@ final class DiskBudget: Sendable {
     }
   }
 
-  /// Runs `body`, which removes or shortens an entry, or replaces its record, and returns the bytes
-  /// that this freed. The caller holds the entry's `WriterLock`, and the entry is not open here.
+  /// Runs `body`, which changes an entry, and returns the bytes that this freed. The caller holds the
+  /// entry's `WriterLock`, and the entry is not open here.
   @discardableResult
   func changing(_ name: String, _ body: () throws -> Void) throws -> Int64 {
     // The copy of a record that is being replaced.
@@ -185,8 +185,6 @@ final class DiskBudget: Sendable {
     try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: time)
   }
 
-  // MARK: Pinned entries
-
   var pinnableBytes: Int64? { usableLimit.map { $0 - Self.overhead } }
 
   /// Whether the resource would fit if only the other pinned entries were stored.
@@ -203,9 +201,8 @@ extension DiskBudget {
     index.withLock { index in
       if let scan = index.scan { return scan }
       let task = Task(executorPreference: IOThreads.background) {
-        var failure: DiskError?
-        do throws(DiskError) { failure = try await self.scan() } catch { failure = error }
-        guard self.index.withLock({ [failure] in $0.leaveScan(failure) }), let failure else { return }
+        let failure = await self.scan()
+        guard self.index.withLock({ $0.leaveScan(failure) }), let failure else { return }
         self.report(
           .warning(
             "\(self.directory) could not be scanned completely: \(failure). Files that other programs "
@@ -216,31 +213,33 @@ extension DiskBudget {
     }
   }
 
-  /// Returns why a shard was passed over; nil if none was.
-  private func scan() async throws(DiskError) -> DiskError? {
+  /// Returns why it failed, or why a shard was passed over.
+  private func scan() async -> DiskError? {
     let began = ContinuousClock.now
     let start = usage.update { record in
-      record.dropDead()
+      record.dropDeadWriters()
       return record
     }
     index.withLock { $0.beginScan() }
-    var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
     var refusal: DiskError?
-    // In random order, so that the first entries are a sample of all.
-    for shard in try shards().shuffled() {
-      if Task.isCancelled { return nil }
-      do throws(DiskError) { try measure(shard: shard, &sum) } catch {
-        guard error.isRefused else { throw error }
-        refusal = error
+    do throws(DiskError) {
+      var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
+      // In random order, so that the first entries are a sample of all.
+      for shard in try shards().shuffled() {
+        if Task.isCancelled { return nil }
+        do throws(DiskError) { try measure(shard: shard, &sum) } catch {
+          guard error.isRefused else { throw error }
+          refusal = error
+        }
+        // Others wait for the same threads.
+        await Task.yield()
       }
-      // Others wait for the same threads.
-      await Task.yield()
-    }
-    usage.update { [sum, refusal] record in
-      // The size of what was passed over is only known as a part of the count.
-      if refusal != nil, record.isMeasured { return }
-      record.endMeasurement(since: start, measured: refusal == nil ? sum : max(sum, start.used))
-    }
+      usage.update { [sum, refusal] record in
+        // The size of what was passed over is only known as a part of the count.
+        if refusal != nil, record.isMeasured { return }
+        record.endMeasurement(since: start, measured: refusal == nil ? sum : max(sum, start.used))
+      }
+    } catch { return error }
     index.withLock { $0.endScan(began: began) }
     return refusal
   }
@@ -276,15 +275,12 @@ extension DiskBudget {
   /// scan completed.
   @discardableResult
   func rescan() async -> Bool {
-    guard index.withLock(\.isOld) else { return false }
+    guard limit != nil, index.withLock(\.isOld) else { return false }
     await startScan().value
     return index.withLock { !$0.isOld }
   }
 
-  /// As `rescan`, for the pins of other processes. Without a limit, their number does not matter.
-  func knowPinned() async { if limit != nil { await rescan() } }
-
-  /// Returns unused grants, after the end of a running scan, which is cancelled.
+  /// Cancels a running scan, and returns unused grants.
   func close() async {
     let scan = index.withLock(\.scan)
     scan?.cancel()

@@ -18,9 +18,6 @@ final class UsageFile: Sendable {
     var own: UsageRecord
     /// Whether writing the file failed: its contents are out of date.
     var isBroken = false
-    /// The longest wait for the lock, which a process that is stopped keeps. Without the file, this
-    /// cache does not see other writers: so it is longer than a busy machine needs.
-    var patience = Duration.seconds(20)
   }
 
   /// Also orders the threads of this process, which are woken here; a locked file can only be polled.
@@ -36,10 +33,9 @@ final class UsageFile: Sendable {
   func update<Result: Sendable>(_ body: (inout UsageRecord) -> Result) -> Result {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
-      let file = disk.openLocked("\(directory)/\(Self.name)", within: state.patience)
-      // After a wait that ran out, the next ones are short.
-      state.patience = file == nil ? .milliseconds(50) : .seconds(20)
-      guard let file else { return body(&state.own) }
+      // Longer than a busy machine needs: only a process that is stopped keeps the lock.
+      guard let file = disk.openLocked("\(directory)/\(Self.name)", within: .seconds(2))
+      else { return body(&state.own) }
       // If the file cannot be read, the directory is measured.
       let stored = (try? file.beginning(4096)).flatMap(UsageRecord.decode)
       var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
@@ -130,18 +126,12 @@ struct UsageRecord: Sendable, Equatable {
 
   mutating func note(_ outstanding: Int64, of writer: UInt64) {
     writers[writer] = nil
-    if writers.count >= Self.mostWriters { dropDead() }
+    if writers.count >= Self.mostWriters { dropDeadWriters() }
     if outstanding > 0, writers.count < Self.mostWriters { writers[writer] = outstanding }
   }
 
-  /// Forgets writers whose process has ended. What they were granted stays counted.
-  mutating func dropDead(_ isDead: (UInt64) -> Bool = WriterNumber.isDead) {
-    writers = writers.filter { !isDead($0.key) }
-  }
-
   /// Ends a measurement, at whose beginning the record was `start`. Of two upper bounds, the count
-  /// and the measurement with all that it may have missed, the lower one is kept, unless the count
-  /// cannot be trusted.
+  /// and what was measured with all that it may lack, the lower one is kept.
   mutating func endMeasurement(since start: UsageRecord, measured: Int64) {
     let grantedSince = granted - start.granted
     let most = measured + max(0, start.writers.values.reduce(grantedSince, +))
@@ -155,20 +145,22 @@ struct UsageRecord: Sendable, Equatable {
 
 /// The numbers of caches: the process is the lower half. The first quarter is random, because in a
 /// container an earlier process may have had the same identifier.
-enum WriterNumber {
+extension UsageRecord {
   private static let mark = UInt64.random(in: 1...0xffff)
-  private static let last = Atomic<UInt64>(0)
+  private static let lastWriter = Atomic<UInt64>(0)
 
-  static func make() -> UInt64 {
-    let number = last.add(1, ordering: .relaxed).newValue & 0xffff
+  static func newWriter() -> UInt64 {
+    let number = lastWriter.add(1, ordering: .relaxed).newValue & 0xffff
     return mark << 48 | number << 32 | UInt64(getpid())
   }
 
-  /// False if another process has received the identifier of the one that has ended.
-  static func isDead(_ writer: UInt64) -> Bool {
-    let process = pid_t(truncatingIfNeeded: writer)
-    if process == getpid() { return writer >> 48 != mark }
-    return kill(process, 0) != 0 && errno == ESRCH
+  /// Forgets writers whose process has ended. What they were granted stays counted.
+  mutating func dropDeadWriters() {
+    writers = writers.filter { writer, _ in
+      let process = pid_t(truncatingIfNeeded: writer)
+      if process == getpid() { return writer >> 48 == Self.mark }
+      return kill(process, 0) == 0 || errno != ESRCH
+    }
   }
 }
 
@@ -178,7 +170,7 @@ enum WriterNumber {
 /// its data file grows by is taken from the grants as it grows. When it is closed, both are
 /// corrected by the growth on disk.
 struct Account: Sendable {
-  let number = WriterNumber.make()
+  let number = UsageRecord.newWriter()
   /// The allowance, and all that is reserved.
   private(set) var outstanding: Int64 = 0
   /// Bytes granted and not reserved. Negative, until `report`, if files grew by more than that.
