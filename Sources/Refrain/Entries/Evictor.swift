@@ -15,9 +15,8 @@ actor Evictor {
     (self.budget, self.table, self.report) = (budget, table, report)
   }
 
-  /// Reserves room for an entry (`DiskBudget.reserve`), if need be after evictions, before which
-  /// `evicts` is called. Nothing is evicted for a resource whose length would not fit beside the
-  /// pinned entries. Returns false if entries in use or pinned fill the limit.
+  /// Reserves room for an entry, if need be after evictions, before which `evicts` is called; none
+  /// for a resource whose length would not fit beside the pinned entries. False if there is no room.
   nonisolated func reserve(
     _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
     evicts: @Sendable () -> Void = {}
@@ -110,9 +109,8 @@ actor Evictor {
     for entry in budget.index.withLock({ $0.overdue(at: time) }) { _ = evict(entry, toFree: .max) }
   }
 
-  /// Evicts an entry. One of which most may stay only loses its end: the next play needs its
-  /// beginning first. Returns the bytes freed: none if it is in use, or was used or pinned since it
-  /// was measured.
+  /// Evicts an entry, and returns the bytes freed: none if it is in use, or was used or pinned since
+  /// it was measured. One of which most may stay loses its end: the next play begins at its start.
   private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64 {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)

@@ -89,7 +89,7 @@ public struct GroupSummary: Sendable, Hashable {
   /// The disk space of all entries, in bytes of allocated blocks.
   public var allocatedBytes: Int64 = 0
   /// The last access of any entry.
-  public var lastAccess: Date
+  public var lastAccess = Date.distantPast
   /// Whether a process has any entry open for writing.
   public var isInUse = false
   /// Whether every entry is pinned.
@@ -104,9 +104,7 @@ public struct GroupSummary: Sendable, Hashable {
     return WebURL(key.rawValue) == nil ? nil : URL(string: key.rawValue)
   }
 
-  init(_ key: CacheKey, lastAccess: Date) {
-    (self.key, self.lastAccess) = (key, lastAccess)
-  }
+  init(_ key: CacheKey) { self.key = key }
 
   mutating func add(_ entry: EntrySummary) {
     // That of the key itself replaces another representation.
@@ -137,7 +135,7 @@ public enum StoredItem: Sendable, Hashable {
     var groups = Dictionary(grouping: entries, by: root)
     return entries.compactMap { entry in
       guard let parts = groups.removeValue(forKey: root(entry)) else { return nil }
-      var summary = GroupSummary(root(entry), lastAccess: entry.lastAccess)
+      var summary = GroupSummary(root(entry))
       for part in parts { summary.add(part) }
       // A first resource alone stays an entry.
       return summary.parts > 0 ? .group(summary) : .entry(entry)

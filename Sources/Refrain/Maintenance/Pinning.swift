@@ -2,11 +2,9 @@
 import Foundation
 import RefrainLocks
 
-/// Pinned entries are never evicted, neither as a whole nor in part.
-///
-/// Their bytes count towards `limit`. The pin belongs to the entry in the directory: every cache
-/// there respects it, it stays when the origin sends a new version, and it ends with `unpin`, or
-/// when the entry is removed.
+/// Pinned entries are never evicted, neither as a whole nor in part. Their bytes count towards
+/// `limit`. Every cache of the directory respects a pin, which stays when the origin sends a new
+/// version, and ends with `unpin`, or when the entry is removed.
 ///
 /// Documents (`DocumentRules`), and resources that their group keeps
 /// (`ResourcePolicy.Group.isKept`), are stored even if the origin forbids it (`no-store`), so that
@@ -14,9 +12,8 @@ import RefrainLocks
 /// people (`Configuration.isShared`) obeys the origin.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
-  /// headers select. If nothing is stored of it, its first bytes are fetched.
-  ///
-  /// Of a group, this pins the first resource alone.
+  /// headers select; of a group, the first resource alone. If nothing is stored of it, its first
+  /// bytes are fetched.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or may not be stored; the errors of `prefetch`.
@@ -27,7 +24,6 @@ extension MediaCache {
     defer { reader.cancel() }
     _ = try await reader.contentInformation()
     if reader.generation.withState(\.representation.isDocument) {
-      // Storable even if the origin forbids it.
       resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
     }
     try await prefetch(resource, range: 0..<1)
@@ -46,9 +42,7 @@ extension MediaCache {
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
-  public func pin(_ key: CacheKey) async throws -> Bool {
-    try await pinStored(key) != nil
-  }
+  public func pin(_ key: CacheKey) async throws -> Bool { try await pinStored(key) != nil }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
   /// this unpins the first resource alone.
@@ -65,20 +59,12 @@ extension MediaCache {
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let budget = budget
-    let wasPinned = try await IOThreads.background.run { () throws(MediaCacheError) in
-      let name = KeyHash.name(of: key)
-      defer { _ = try? budget.remeasure(name) }
-      do throws(DiskError) {
-        return try budget.entryDirectory(named: name).unpin()
-      } catch {
-        throw Self.failure(key, error)
-      }
+    let wasPinned = try await IOThreads.background.run {
+      try changePin(of: key) { try $0.unpin() }
     }
     // Even without a pin: an earlier call may have failed after it lifted the pin.
     if !isShared, await writtenRecord(for: key)?.freshness.noStore == true {
-      let open = await table.settledEntry(for: key)
-      open?.current?.withState { $0.obeyNoStore() }
+      await table.settledEntry(for: key)?.current?.withState { $0.obeyNoStore() }
       let removed = try await stored.remove([KeyHash.name(of: key)], at: now.wall)
       // Another process that writes to the entry removes it when it closes it.
       if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
@@ -88,7 +74,6 @@ extension MediaCache {
 
   /// Returns whether the entry was not pinned before; nil if nothing is stored under the key.
   package func pinStored(_ key: CacheKey) async throws -> Bool? {
-    let (budget, stored) = (budget, stored)
     await budget.rescan()
     // Held, so that it is not removed when it is closed, as not worth keeping without a pin.
     let open = await table.heldEntry(for: key)
@@ -103,17 +88,23 @@ extension MediaCache {
         (index.claim(bytes, for: name, within: room), index.pinnedBytes(except: [name]))
       }
       guard fits else { throw refusal(key.rawValue, DiskBudget.text(bytes), others) }
-      defer { _ = try? budget.remeasure(name) }
-      do {
-        return try budget.entryDirectory(named: name).pin() ? true : nil
-      } catch {
-        throw Self.failure(key, error)
-      }
+      return try changePin(of: key) { try $0.pin() } ? true : nil
     }
   }
 
-  /// Refuses a resource or a group that cannot be pinned, before any of it is stored. Some of its
-  /// `keys` may be pinned already; the sum of its `lengths` may be an estimate.
+  /// Blocks.
+  private func changePin(of key: CacheKey, _ body: (EntryDirectory) throws -> Bool) throws -> Bool {
+    let name = KeyHash.name(of: key)
+    defer { _ = try? budget.remeasure(name) }
+    do { return try body(budget.entryDirectory(named: name)) } catch {
+      throw MediaCacheError(
+        .storage, "The pin of \(key) could not be changed: \(error).",
+        remedy: "Check the disk and the permissions of the cache directory.")
+    }
+  }
+
+  /// Refuses what cannot be pinned before any of it is stored. Some of its `keys` may be pinned
+  /// already; `lengths` may be an estimate.
   package func checkRoomToPin(
     _ name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {
@@ -135,11 +126,5 @@ extension MediaCache {
       remedy: "Raise the limit, or unpin or remove other entries.")
     error.hasNoRoom = true
     return error
-  }
-
-  private static func failure(_ key: CacheKey, _ error: any Error) -> MediaCacheError {
-    MediaCacheError(
-      .storage, "The pin of \(key) could not be changed: \(error).",
-      remedy: "Check the disk and the permissions of the cache directory.")
   }
 }

@@ -28,9 +28,7 @@ package final class PrivateFiles: Sendable {
 
   /// Returns a text that changes when the file is replaced; nil if there is none.
   package func identity(of name: String) throws -> String? {
-    try disk.status(of: path(of: name)).map { status in
-      "\(status.identity.device) \(status.identity.inode) \(status.changed)"
-    }
+    try disk.status(of: path(of: name)).map { "\($0.identity) \($0.changed)" }
   }
 
   /// Replaces a file, with mode 0600: a reader finds either the old contents or the new ones, and so
@@ -62,9 +60,8 @@ package final class PrivateFiles: Sendable {
     }
   }
 
-  /// Calls `body` while no other process, and no other thread, does the same: the right to read and
-  /// then replace a file. After ten seconds, which a stopped process may take, and on a file system
-  /// that cannot lock, it is called without: an update of another process may then be lost.
+  /// Calls `body` while no other process, and no other thread, does the same. After ten seconds, which
+  /// a stopped process may take, and on a file system that cannot lock, it is called without.
   package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
     try disk.makeDirectory(path)
     let file = disk.openLocked(path(of: Self.lockName), within: .seconds(10))
@@ -80,14 +77,13 @@ package final class PrivateFiles: Sendable {
   private static func isTemporary(_ name: String) -> Bool { name.contains(".") }
 
   package func remove(_ names: [String]) throws {
-    guard !names.isEmpty, try disk.status(of: path) != nil else { return }
+    guard try disk.status(of: path) != nil else { return }
     for name in names { try disk.remove(path(of: name)) }
     try disk.syncDirectory(path)
   }
 
-  /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left,
-  /// and others that were not changed since a time. A temporary one changed in the last day may be
-  /// in use.
+  /// Removes files whose names begin with `prefix`: those not changed since a time, and temporary
+  /// ones that ended programs have left. One changed in the last day may be in use.
   package func removeOld(
     withPrefix prefix: String, unchangedSince time: Date = .distantPast
   ) throws {
@@ -101,8 +97,6 @@ package final class PrivateFiles: Sendable {
         return changed < (Self.isTemporary(name) ? yesterday : time)
       })
   }
-
-  // MARK: Removing all
 
   // Files without secrets, which other processes rely on.
   static let lockName = "lock"
@@ -131,10 +125,10 @@ package final class PrivateFiles: Sendable {
         func attempt(_ step: () throws -> Void) {
           do { try step() } catch { failure = failure ?? error }
         }
-        for name in try disk.names(in: path) where ![Self.lockName, Self.removalName].contains(name) {
+        for name in try disk.names(in: path) where name != Self.lockName {
           attempt {
             let isDirectory = try disk.status(of: path(of: name))?.kind == .directory
-            if !isDirectory { try disk.remove(path(of: name)) }
+            if !isDirectory, name != Self.removalName { try disk.remove(path(of: name)) }
           }
         }
         attempt { try replace(Self.removalName, with: Array(JSONEncoder().encode(now))) }

@@ -6,8 +6,7 @@ import RefrainLocks
 /// its beginning, unless the origin has confirmed it since. Requests that are being answered end
 /// with the version with which they began.
 extension StoredEntries {
-  /// Removes every entry that no other process is writing, and returns the freed bytes. Throws as
-  /// `visit`; `MediaCacheError` if an entry cannot be removed.
+  /// Removes every entry that no other process is writing, and returns the freed bytes.
   func removeAll(at time: Date, progress: Progress?) async throws -> Int64 {
     var everything = PurgeSelection()
     everything.isEverything = true
@@ -27,12 +26,11 @@ extension StoredEntries {
       // Others may be busy for long.
       selection.needsSearch || selection.contains(key, url: "", group: nil)
     }
-    let known = Set(
-      selection.keys.map { KeyHash.name(of: $0) }
-        + open.lazy.filter { entry in
-          let url = entry.resource.url.withoutUserInfo.absoluteString
-          return selection.contains(entry.key, url: url, group: entry.group)
-        }.map(\.name))
+    let meant = open.filter { entry in
+      let url = entry.resource.url.withoutUserInfo.absoluteString
+      return selection.contains(entry.key, url: url, group: entry.group)
+    }
+    let known = Set(selection.keys.map { KeyHash.name(of: $0) } + meant.map(\.name))
     let found = try await visit(of: selection.needsSearch ? nil : selection.keys) { name in
       if selection.isEverything || known.contains(name) { return name }
       // Nothing of an unreadable entry is used.
@@ -44,8 +42,7 @@ extension StoredEntries {
     return try await remove(known.union(found), at: time, progress)
   }
 
-  /// Removes the entries of these names, in use or not. Throws `CancellationError`, with some of
-  /// them removed.
+  /// Throws `CancellationError`, with some of the entries removed.
   func remove(
     _ names: Set<String>, at time: Date, _ progress: Progress? = nil
   ) async throws -> RemovedEntries {

@@ -9,44 +9,30 @@ struct StoredEntries: Sendable {
   let table: EntryTable
   let events: EventStreams
 
-  // MARK: Visiting
-
-  /// The number of threads used at once; the others of `IOThreads.background` stay free for
-  /// syncing.
+  /// The number of threads used at once: others stay free for syncing.
   static let width = 4
 
-  /// Receives the progress, on several threads at once: a call may be overtaken by a later one.
+  /// Called on several threads at once.
   typealias Progress = @Sendable (MediaCache.EntryProgress) -> Void
 
   /// Calls `body`, which blocks, with the name of each entry, or of those of some resources in all
-  /// their representations, on several threads at once. Returns what it has returned, in the order
-  /// of the directory. A cancelled task stops between two entries.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
+  /// their representations, on several threads at once. Throws `MediaCacheError`, `.storage` if the
+  /// directory cannot be read; `CancellationError`.
   func visit<Value: Sendable>(
-    of resources: Set<CacheKey>? = nil,
+    of resources: Set<CacheKey>? = nil, _ progress: Progress? = nil,
     _ body: @Sendable @escaping (_ name: String) throws -> Value?
   ) async throws -> [Value] {
     let families = resources.map { Set($0.map(KeyHash.family)) }
-    return try await reportingStorage {
-      let shards = try await IOThreads.background.run {
-        let all = try families.map { Set($0.map(KeyHash.shard)) } ?? Set(budget.shards())
-        return try all.sorted().map { try budget.names(inShard: $0) }
-      }
-      return try await inParallel(shards) { names in
-        try names.compactMap { name in
-          try Task.checkCancellation()
-          guard families?.contains(String(name.suffix(16))) ?? true else { return nil }
-          return try body(name)
-        }
-      }.flatMap(\.self)
-    }
-  }
-
-  func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result
-  {
     do {
-      return try await work()
+      let names = try await IOThreads.background.run {
+        let shards = try families.map { Set($0.map(KeyHash.shard)) } ?? Set(budget.shards())
+        return try shards.sorted().flatMap { shard in
+          try budget.names(inShard: shard).filter { name in
+            families?.contains(String(name.suffix(16))) ?? true
+          }
+        }
+      }
+      return try await inParallel(names, progress) { try body($0) }.compactMap(\.self)
     } catch let error as DiskError {
       throw MediaCacheError(
         .storage, "The cache directory cannot be read: \(error).",
@@ -54,11 +40,9 @@ struct StoredEntries: Sendable {
     }
   }
 
-  // MARK: Listing
-
-  /// Returns all entries, the most recently used first, and the disk usage, which includes that of
-  /// unreadable ones. Waits first until what is being closed is on disk.
+  /// Returns all entries, the most recently used first, and the disk usage, also of unreadable ones.
   func listing() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
+    // What is being closed is then on disk.
     _ = try await table.settledEntries()
     let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
       if let summary = summary(named: name) {
@@ -81,8 +65,7 @@ struct StoredEntries: Sendable {
     return summary?.key == key ? summary : nil
   }
 
-  /// Returns the key of the representation that a request selects, found by following `Vary` from
-  /// the entry under a key; the first one that is not stored.
+  /// Returns the key of the representation that a request selects by `Vary`, stored or not.
   func storedKey(from key: CacheKey, for request: HeaderFields) -> CacheKey {
     var key = key
     for _ in 0..<Selection.longestChain {
@@ -93,9 +76,8 @@ struct StoredEntries: Sendable {
   }
 
   private func selection(for key: CacheKey) -> Selection? {
-    if let known = table.openEntry(for: key)?.current?.withState({ $0.known }) {
-      return known.selection
-    }
+    let known = table.openEntry(for: key)?.current?.withState { $0.known }
+    if let known { return known.selection }
     let record = budget.entryDirectory(named: KeyHash.name(of: key)).writtenRecord
     guard let record, record.key == key.rawValue else { return nil }
     return Selection(headers: record.storedHeaders, variant: record.variant)
@@ -122,7 +104,6 @@ struct StoredEntries: Sendable {
         contents.record.length = known ?? record.length
       }
     }
-    // No more is claimed than the file can hold.
     let spans = contents.spansInFile
     let (length, cached) = (contents.record.length, spans.byteCount)
     return EntrySummary(
@@ -130,15 +111,12 @@ struct StoredEntries: Sendable {
       validator: record.validator.display, spans: spans, cachedBytes: cached,
       allocatedBytes: contents.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: contents.files.lastAccess),
-      isComplete: length == cached,
-      isInUse: WriterLock.isHeld(directory),
+      isComplete: length == cached, isInUse: WriterLock.isHeld(directory),
       isPinned: contents.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }
 }
-
-// MARK: Verifying
 
 /// The outcome of checking an entry against its files.
 public struct EntryVerification: Sendable, Hashable {
@@ -151,18 +129,16 @@ public struct EntryVerification: Sendable, Hashable {
   public var droppedBytes: Int64
 }
 
-/// Checks entries against their files, and repairs them.
 extension StoredEntries {
   func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
-    let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
-    return try await reportingStorage {
-      try await inParallel(names, progress) { try verify(named: $0) }.compactMap(\.self)
+    let name = key.map { KeyHash.name(of: $0) }
+    return try await visit(of: key.map { [$0] }, progress) { found in
+      name == nil || name == found ? try verify(named: found) : nil
     }
   }
 
   private func verify(named name: String) throws -> EntryVerification? {
     let directory = budget.entryDirectory(named: name)
-    guard try directory.disk.status(of: directory.path) != nil else { return nil }
     var result = EntryVerification(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
@@ -252,7 +228,7 @@ func inParallel<Element: Sendable, Value: Sendable>(
           values.append((index, try await body(elements[index])))
           noteDone()
           // Other tasks wait for the same threads.
-          await Task.yield()
+          if values.count % 16 == 0 { await Task.yield() }
         }
         return values
       }

@@ -2,9 +2,7 @@
 import Foundation
 import RefrainLocks
 
-/// A cache directory: the location of its entries, and its disk usage.
-///
-/// Opening reads nothing. All caches of the directory share the count of `UsageFile`; a scan in the
+/// A cache directory: the location of its entries, and its disk usage. Opening reads nothing. All caches of the directory share the count of `UsageFile`; a scan in the
 /// background measures the directory, and finds the entries that can be evicted. Most methods block.
 final class DiskBudget: Sendable {
   let directory: String
@@ -68,8 +66,7 @@ final class DiskBudget: Sendable {
   /// Slightly below `limit`: a record that is being replaced briefly exists twice.
   var usableLimit: Int64? { limit.map { $0 - min(32 << 10, $0 / 16) } }
 
-  /// Reserves `bytes` more for an entry, until `settle` or `conclude`. False if room has to be made
-  /// first (`Evictor.makeRoom`).
+  /// Reserves `bytes` more for an entry, until `settle` or `conclude`; false if there is no room.
   func reserve(_ bytes: Int64) -> Bool {
     if account.withLock({ $0.take(bytes) }) { return true }
     let limit = usableLimit
@@ -84,11 +81,11 @@ final class DiskBudget: Sendable {
   }
 
   func settle(_ bytes: Int64, actual: Int64, for name: String) {
-    let isOverdrawn = account.withLock { account in
+    let allowance = account.withLock { account in
       account.settle(bytes, actual: actual, for: name)
-      return account.allowance < 0
+      return account.allowance
     }
-    if isOverdrawn { giveBack() }
+    if allowance < 0 { giveBack() }
   }
 
   func shortage(of bytes: Int64) -> Int64 {
@@ -113,7 +110,7 @@ final class DiskBudget: Sendable {
   /// Begins a change of an entry. One that cannot be measured must not be changed.
   func begin(_ name: String) throws(DiskError) {
     let size = try sizeWithShard(of: name)
-    update { $0.begin(name, size: size, in: $1) }
+    update { $0.entries[name] = (size, $1.measurements) }
   }
 
   /// A shard grows with the number of its entries.
@@ -148,19 +145,16 @@ final class DiskBudget: Sendable {
     return max(0, -growth)
   }
 
-  // MARK: Entries
-
   /// Returns the key of an entry that is open here, or being opened or closed; nil for others.
   func openKey(_ name: String) -> CacheKey? { index.withLock { $0.open[name] } }
 
-  /// Measures an entry for the index.
   @discardableResult
   func remeasure(_ name: String) throws(DiskError) -> Int64 {
     let found = try measure(name)
     index.withLock { index in
       // The first scan finds the others; one that stays only for a time goes without a scan.
-      guard let found, index.isFollowed || found.keep != nil else { return index.forget(name) }
-      index.note(found)
+      let isNoted = index.scan != nil || index.lastScan != nil || found?.keep != nil
+      if let found, isNoted { index.note(found) } else { index.forget(name) }
     }
     return found?.allocatedBytes ?? 0
   }
@@ -168,14 +162,12 @@ final class DiskBudget: Sendable {
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
     guard let files = try directory.files() else { return nil }
-    var entry = MeasuredEntry(
-      name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
+    let (size, isPinned) = (files.allocatedBytes, files.isPinned)
+    let length = isPinned ? directory.writtenRecord?.length : nil
+    return MeasuredEntry(
+      name: name, lastAccess: files.lastAccess, allocatedBytes: size,
+      pinnedBytes: isPinned ? EntryDirectory.pinnedBytes(allocated: size, length: length) : nil,
       keep: files.keep)
-    if files.isPinned {
-      entry.pinnedBytes = EntryDirectory.pinnedBytes(
-        allocated: files.allocatedBytes, length: directory.writtenRecord?.length)
-    }
-    return entry
   }
 
   func touch(_ name: String) {
@@ -187,7 +179,7 @@ final class DiskBudget: Sendable {
 
   var pinnableBytes: Int64? { usableLimit.map { $0 - Self.overhead } }
 
-  /// Whether the resource would fit if only the other pinned entries were stored.
+  /// Whether the resource would fit beside the other pinned entries.
   func canHold(_ length: Int64?, for name: String) -> Bool {
     guard let length, let pinnableBytes else { return true }
     return length <= pinnableBytes - index.withLock { $0.pinnedBytes(except: [name]) }
@@ -271,8 +263,7 @@ extension DiskBudget {
     return usage.update(\.isMeasured)
   }
 
-  /// Scans again if others may have stored, or pinned, much since the last scan. Returns whether a
-  /// scan completed.
+  /// Scans again if others may have stored, or pinned, much. Returns whether a scan completed.
   @discardableResult
   func rescan() async -> Bool {
     guard limit != nil, index.withLock(\.isOld) else { return false }

@@ -21,8 +21,6 @@ struct EntryIndex: Sendable {
   private var queue: [MeasuredEntry] = []
   /// Those measured since the running scan began, by it or by others.
   private var seen: Set<String>?
-  /// Whether a scan has begun: what changes since has to be noted.
-  var isFollowed: Bool { seen != nil || lastScan != nil }
   private(set) var lastScan: (ended: ContinuousClock.Instant, duration: Duration)?
   var scan: Task<Void, Never>?
   /// Why the last scan failed, or passed over a part; nil if it did not.
@@ -52,14 +50,11 @@ struct EntryIndex: Sendable {
     return newest
   }
 
-  // MARK: Pinned entries
-
   func pinnedBytes(except names: Set<String>) -> Int64 {
     names.reduce(pinnedBytes) { $0 &- (entries[$1]?.pinnedBytes ?? 0) }
   }
 
-  /// Counts an entry as pinned that is about to be: measure it afterwards. False if it does not fit
-  /// into `room` beside the others.
+  /// Counts an entry that is about to be pinned; false if it does not fit into `room` beside others.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
     var entry = entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0)
@@ -67,8 +62,6 @@ struct EntryIndex: Sendable {
     note(entry)
     return true
   }
-
-  // MARK: Selecting
 
   private func mayBeEvicted(_ entry: MeasuredEntry) -> Bool {
     entry.pinnedBytes == nil && open[entry.name] == nil
@@ -104,8 +97,6 @@ struct EntryIndex: Sendable {
       return entry.lastAccess + Double(keep) <= time
     }
   }
-
-  // MARK: Scanning
 
   mutating func beginScan() { seen = [] }
 

@@ -13,20 +13,15 @@ final class UsageFile: Sendable {
   private let boot: UInt64
   private let disk: any Disk
 
-  private struct State {
-    /// The record used in place of the file if the file is unusable.
-    var own: UsageRecord
-    /// Whether writing the file failed: its contents are out of date.
-    var isBroken = false
-  }
-
-  /// Also orders the threads of this process, which are woken here; a locked file can only be polled.
-  private let state: Mutex<State>
+  /// The record used in place of the file while that is unusable, and whether it is so for good,
+  /// because it could not be written. Also orders the threads of this process: a locked file can
+  /// only be polled.
+  private let state: Mutex<(own: UsageRecord, isBroken: Bool)>
 
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = BootIdentity.number(of: bootIdentity)
-    state = Mutex(State(own: UsageRecord(boot: boot, measurements: 0)))
+    state = Mutex((own: UsageRecord(boot: boot, measurements: 0), isBroken: false))
   }
 
   /// Changes the record. Usually blocks for some ten microseconds.
@@ -46,7 +41,7 @@ final class UsageFile: Sendable {
       } catch {
         // The file would differ from this cache's count, so no cache may trust it.
         try? file.truncate(to: 0)
-        (state.own, state.isBroken) = (record, true)
+        state = (record, true)
       }
       return result
     }
@@ -100,14 +95,6 @@ struct UsageRecord: Sendable, Equatable {
 
   var isMeasured: Bool { measurements > 0 }
 
-  /// Grants `bytes`, or `quantum` if there is room, so that a writer need not ask for every chunk;
-  /// nil if there is no room. Note the writer's outstanding bytes afterwards.
-  mutating func grant(_ bytes: Int64, quantum: Int64 = 0, limit: Int64?) -> Int64? {
-    let amount = [max(quantum, bytes), bytes].first { shortage(of: $0, limit: limit) == 0 }
-    ungrant(-(amount ?? 0))
-    return amount
-  }
-
   /// Returns the bytes to free before `bytes` more can be granted. While `used` is unknown, only
   /// some are granted to all writers together, whatever is freed.
   func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
@@ -116,36 +103,28 @@ struct UsageRecord: Sendable, Equatable {
     return max(0, used + bytes - limit, excess)
   }
 
-  mutating func free(_ bytes: Int64) { used = max(0, used - bytes) }
-
-  /// Takes back a grant that will never be written: no measurement has seen it.
-  mutating func ungrant(_ bytes: Int64) {
-    granted = max(0, granted - bytes)
-    free(bytes)
-  }
-
-  mutating func note(_ outstanding: Int64, of writer: UInt64) {
+  /// Grants bytes, or with a negative number, takes back what will never be written. `outstanding`
+  /// is what the writer then has.
+  mutating func grant(_ bytes: Int64, to writer: UInt64, outstanding: Int64) {
+    (used, granted) = (max(0, used + bytes), max(0, granted + bytes))
     writers[writer] = nil
     if writers.count >= Self.mostWriters { dropDeadWriters() }
     if outstanding > 0, writers.count < Self.mostWriters { writers[writer] = outstanding }
   }
 
   /// Ends a measurement, at whose beginning the record was `start`. Of two upper bounds, the count
-  /// and what was measured with all that it may lack, the lower one is kept.
+  /// and what was measured with all that it may lack, the lower one is kept, unless somebody else
+  /// has added files.
   mutating func endMeasurement(since start: UsageRecord, measured: Int64) {
     let grantedSince = granted - start.granted
     let most = measured + max(0, start.writers.values.reduce(grantedSince, +))
-    // More than was ever counted meanwhile: somebody else has added files.
-    let isContradicted = measured > start.used + grantedSince
-    if isMeasured, !isContradicted, used <= most { return }
+    if isMeasured, measured <= start.used + grantedSince, used <= most { return }
     used = most
     measurements += 1
   }
-}
 
-/// The numbers of caches: the process is the lower half. The first quarter is random, because in a
-/// container an earlier process may have had the same identifier.
-extension UsageRecord {
+  // The lower half of a writer's number is its process; the first quarter is random, because in a
+  // container an earlier process may have had the same identifier.
   private static let mark = UInt64.random(in: 1...0xffff)
   private static let lastWriter = Atomic<UInt64>(0)
 
@@ -164,21 +143,17 @@ extension UsageRecord {
   }
 }
 
-/// The bytes that one cache was granted, and their use. A pure value.
-///
-/// An entry that is open for writing holds a reserve for its directory, record and journals; what
-/// its data file grows by is taken from the grants as it grows. When it is closed, both are
-/// corrected by the growth on disk.
+/// The bytes that one cache was granted, and their use. A pure value. An entry that is open for
+/// writing holds a reserve for all but its data, whose growth is taken from the grants at once. When
+/// it is closed, both are corrected by the growth on disk.
 struct Account: Sendable {
   let number = UsageRecord.newWriter()
   /// The allowance, and all that is reserved.
   private(set) var outstanding: Int64 = 0
   /// Bytes granted and not reserved. Negative, until `report`, if files grew by more than that.
   private(set) var allowance: Int64 = 0
-  /// What `used` includes of each entry that is being changed, and the measurements by then: what
-  /// is freed is not subtracted from a later one, which may already lack it.
-  private(set) var entries: [String: Counted] = [:]
-
+  /// What `used` includes of each entry that is being changed, and the measurements by then.
+  var entries: [String: Counted] = [:]
   typealias Counted = (bytes: Int64, measurements: Int64)
 
   mutating func take(_ bytes: Int64) -> Bool {
@@ -187,26 +162,25 @@ struct Account: Sendable {
     return true
   }
 
-  /// As `take`, with a further grant if the allowance is too small.
+  /// As `take`, with a further grant if the allowance is too small: of `quantum` if there is room,
+  /// so that a writer need not ask for every chunk.
   mutating func reserve(
     _ bytes: Int64, quantum: Int64 = 0, limit: Int64?, from record: inout UsageRecord
   ) -> Bool {
     if take(bytes) { return true }
-    add(record.grant(bytes - allowance, quantum: quantum, limit: limit) ?? 0, to: &record)
+    let missing = bytes - allowance
+    let amounts = [max(quantum, missing), missing]
+    add(amounts.first { record.shortage(of: $0, limit: limit) == 0 } ?? 0, to: &record)
     return take(bytes)
   }
 
-  /// Replaces a reservation by the actual growth of files, of an entry that is open for writing.
+  /// Replaces a reservation by the actual growth of files.
   mutating func settle(_ bytes: Int64, actual: Int64, for name: String? = nil) {
     // Bytes that another program cut off stay counted until the entry is closed.
     let growth = max(0, actual)
     allowance += bytes - growth
     outstanding -= growth
     if let name { entries[name]?.bytes += growth }
-  }
-
-  mutating func begin(_ name: String, size: Int64, in record: UsageRecord) {
-    entries[name] = (size, record.measurements)
   }
 
   /// Settles an entry by its size on disk, which may lack what was counted since `before`, and
@@ -218,7 +192,9 @@ struct Account: Sendable {
     // If it could not be measured, the reserve counts as written.
     let growth = before.map { (size ?? $0.bytes + bytes) - $0.bytes } ?? 0
     settle(bytes, actual: growth)
-    if growth < 0, before?.measurements == record.measurements { record.free(-growth) }
+    if growth < 0, before?.measurements == record.measurements {
+      record.used = max(0, record.used + growth)
+    }
     entries[name]?.bytes += growth
     entries[name]?.measurements = record.measurements
     if isLast { entries[name] = nil }
@@ -230,14 +206,13 @@ struct Account: Sendable {
   /// if nothing is reserved.
   mutating func report(to record: inout UsageRecord) {
     let kept = outstanding == allowance ? 0 : min(max(0, allowance), 8 << 20)
-    record.ungrant(allowance - kept)
     add(kept - allowance, to: &record)
   }
 
   private mutating func add(_ bytes: Int64, to record: inout UsageRecord) {
     allowance += bytes
     outstanding += bytes
-    record.note(outstanding, of: number)
+    record.grant(bytes, to: number, outstanding: outstanding)
   }
 }
 
@@ -252,8 +227,7 @@ extension UsageRecord {
     return (words + [words.checksum]).bytes
   }
 
-  /// Returns nil if the bytes do not begin with what `encoded` returns. An earlier record may have
-  /// been longer.
+  /// Returns nil for a damaged record. An earlier one may have been longer.
   static func decode(_ bytes: [UInt8]) -> UsageRecord? {
     let words = [UInt64](bytes: bytes[...])
     guard words.count > 6, words[0] == magic, words[5] <= mostWriters else { return nil }
@@ -262,7 +236,9 @@ extension UsageRecord {
     let numbers = words.map(Int64.init(bitPattern:))
     var record = UsageRecord(
       boot: words[1], used: numbers[2], granted: numbers[3], measurements: numbers[4])
-    for place in stride(from: 6, to: end, by: 2) { record.writers[words[place]] = numbers[place + 1] }
+    for index in stride(from: 6, to: end, by: 2) {
+      record.writers[words[index]] = numbers[index + 1]
+    }
     // Below an exbibyte each, so that sums do not overflow.
     let counts = numbers[2..<5] + record.writers.values
     return counts.allSatisfy { (0..<1 << 60).contains($0) } ? record : nil
