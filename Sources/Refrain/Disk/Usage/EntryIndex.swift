@@ -31,6 +31,12 @@ struct EntryIndex: Sendable {
   var count: Int { entries.count }
 
   mutating func note(_ entry: MeasuredEntry) {
+    // It may precede those that were selected. What a scan finds is considered when it ends.
+    if seen == nil, entries[entry.name] != entry, let last = queue.first?.lastAccess,
+      entry.lastAccess < last
+    {
+      queue = []
+    }
     seen?.insert(entry.name)
     set(entry, entry.name)
     newest = max(newest, entry.lastAccess)
