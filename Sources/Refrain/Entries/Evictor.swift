@@ -24,7 +24,6 @@ actor Evictor {
     if budget.reserve(bytes) { return true }
     guard budget.canHold(length(), for: name) else { return false }
     evicts()
-    // Others may take what was freed.
     while await makeRoom(for: bytes) { if budget.reserve(bytes) { return true } }
     return false
   }
@@ -36,7 +35,7 @@ actor Evictor {
     var isReleased = false
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates() else { return false }
-      // Another caller may have made room. From here to the end of the eviction no other call runs.
+      // Another caller may have made room. From here to the end of the eviction, none runs.
       let shortage = budget.shortage(of: bytes)
       if shortage == 0 { break }
       if evictOldest(shortage) > 0 {

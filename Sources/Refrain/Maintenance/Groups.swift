@@ -33,9 +33,8 @@ extension MediaCache {
     let removed = try await purge(selection, progress: progress)
     if let failure = removed.failures.first { throw failure }
     guard removed.entries > 0 else { return nil }
-    return RemovedGroup(
-      freedBytes: removed.freedBytes,
-      parts: removed.entries - (removed.resources.contains(key) ? 1 : 0))
+    let parts = removed.entries - (removed.resources.contains(key) ? 1 : 0)
+    return RemovedGroup(freedBytes: removed.freedBytes, parts: parts)
   }
 
   public struct RemovedGroup: Sendable, Hashable {
@@ -108,8 +107,7 @@ public struct GroupSummary: Sendable, Hashable {
 
   mutating func add(_ entry: EntrySummary) {
     // That of the key itself replaces another representation.
-    let isFirst =
-      entry.key == key || first == nil && Selection.resourceKey(of: entry.key) == key
+    let isFirst = entry.key == key || first == nil && Selection.resourceKey(of: entry.key) == key
     if !isFirst || first != nil { parts += 1 }
     if isFirst { first = entry }
     cachedBytes += entry.cachedBytes

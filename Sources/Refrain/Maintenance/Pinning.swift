@@ -27,7 +27,7 @@ extension MediaCache {
       resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
     }
     try await prefetch(resource, range: 0..<1)
-    // The response may select another key than before.
+    // Perhaps under another key than before.
     guard try await pin(storedKey(for: resource)) else {
       throw MediaCacheError(
         .storage,
@@ -92,7 +92,6 @@ extension MediaCache {
     }
   }
 
-  /// Blocks.
   private func changePin(of key: CacheKey, _ body: (EntryDirectory) throws -> Bool) throws -> Bool {
     let name = KeyHash.name(of: key)
     defer { _ = try? budget.remeasure(name) }

@@ -69,12 +69,10 @@ package final class PrivateFiles: Sendable {
     return try body()
   }
 
+  /// A name with a dot is that of a temporary file, which `replace` has not renamed yet.
   package func names(withPrefix prefix: String) throws -> [String] {
-    try disk.names(in: path).filter { $0.hasPrefix(prefix) && !Self.isTemporary($0) }
+    try disk.names(in: path).filter { $0.hasPrefix(prefix) && !$0.contains(".") }
   }
-
-  /// Whether `replace` had not renamed the file yet: only such names have a dot.
-  private static func isTemporary(_ name: String) -> Bool { name.contains(".") }
 
   package func remove(_ names: [String]) throws {
     guard try disk.status(of: path) != nil else { return }
@@ -94,7 +92,7 @@ package final class PrivateFiles: Sendable {
           let status = try disk.status(of: path(of: name)), status.kind == .file
         else { return false }
         let changed = Date(timeIntervalSince1970: status.changed)
-        return changed < (Self.isTemporary(name) ? yesterday : time)
+        return changed < (name.contains(".") ? yesterday : time)
       })
   }
 
@@ -102,8 +100,7 @@ package final class PrivateFiles: Sendable {
   static let lockName = "lock"
   static let removalName = "removal"
 
-  /// Returns the time of the last removal of all files, before which nothing that a process keeps in
-  /// memory may be stored again. Nil if there was none, or its record is damaged.
+  /// Returns the time of the last removal of all files: what is older must not be stored again.
   package func lastRemoval() throws -> Uptime? {
     try contents(of: Self.removalName, limit: 4096).flatMap {
       try? JSONDecoder().decode(Uptime.self, from: Data($0))

@@ -87,8 +87,7 @@ extension StoredEntries {
       guard let size = try directory.files()?.allocatedBytes else { return nil }
       let lock = try WriterLock.acquire(directory)
       defer { withExtendedLifetime(lock) {} }
-      // This process has just opened the entry, or is closing it. Where the file system cannot lock,
-      // the lock does not keep its own writer out.
+      // It was just opened here, or is closing. A file system may lack locks that would say so.
       if budget.openKey(name) != nil { continue }
       if lock == nil { break }
       let record = directory.writtenRecord

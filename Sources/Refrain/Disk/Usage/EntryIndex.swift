@@ -25,18 +25,14 @@ struct EntryIndex: Sendable {
   var scan: Task<Void, Never>?
   /// Why the last scan failed, or passed over a part; nil if it did not.
   private(set) var scanFailure: DiskError?
-  /// The latest known time of access.
   private var newest = -Double.infinity
 
   var count: Int { entries.count }
 
   mutating func note(_ entry: MeasuredEntry) {
     // It may precede those that were selected. What a scan finds is considered when it ends.
-    if seen == nil, entries[entry.name] != entry, let last = queue.first?.lastAccess,
-      entry.lastAccess < last
-    {
-      queue = []
-    }
+    let isNews = seen == nil && entries[entry.name] != entry
+    if isNews, entry.lastAccess < queue.first?.lastAccess ?? -.infinity { queue = [] }
     seen?.insert(entry.name)
     set(entry, entry.name)
     newest = max(newest, entry.lastAccess)

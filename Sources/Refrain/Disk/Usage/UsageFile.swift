@@ -13,9 +13,8 @@ final class UsageFile: Sendable {
   private let boot: UInt64
   private let disk: any Disk
 
-  /// The record used in place of the file while that is unusable, and whether it is so for good,
-  /// because it could not be written. Also orders the threads of this process: a locked file can
-  /// only be polled.
+  /// The record used in place of the file while that is unusable, for good if it could not be
+  /// written. Also orders the threads of this process: a locked file can only be polled.
   private let state: Mutex<(own: UsageRecord, isBroken: Bool)>
 
   init(in directory: String, bootIdentity: String, disk: any Disk) {
@@ -103,8 +102,8 @@ struct UsageRecord: Sendable, Equatable {
     return max(0, used + bytes - limit, excess)
   }
 
-  /// Grants bytes, or with a negative number, takes back what will never be written. `outstanding`
-  /// is what the writer then has.
+  /// Grants bytes, or takes back (a negative number) what will never be written. `outstanding` is
+  /// what the writer then has.
   mutating func grant(_ bytes: Int64, to writer: UInt64, outstanding: Int64) {
     (used, granted) = (max(0, used + bytes), max(0, granted + bytes))
     writers[writer] = nil
@@ -143,9 +142,8 @@ struct UsageRecord: Sendable, Equatable {
   }
 }
 
-/// The bytes that one cache was granted, and their use. A pure value. An entry that is open for
-/// writing holds a reserve for all but its data, whose growth is taken from the grants at once. When
-/// it is closed, both are corrected by the growth on disk.
+/// The bytes that one cache was granted, and their use. A pure value. An entry that is written holds
+/// a reserve for all but its data; when it is closed, the count is corrected by the growth on disk.
 struct Account: Sendable {
   let number = UsageRecord.newWriter()
   /// The allowance, and all that is reserved.
