@@ -48,7 +48,7 @@ actor Evictor {
       // Entries that are held open only for speed can go once they have closed.
       if table.releaseIdle() { isReleased = true }
       let hasSettled = await table.settle()
-      guard .now < end, isReleased || hasSettled else { return false }
+      guard .now < end, !Task.isCancelled, isReleased || hasSettled else { return false }
       if !hasSettled { try? await Task.sleep(for: .milliseconds(10)) }
     }
     return true

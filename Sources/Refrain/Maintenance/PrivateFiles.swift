@@ -83,12 +83,12 @@ package final class PrivateFiles: Sendable {
   /// Removes files whose names begin with `prefix`: those not changed since a time, and temporary
   /// ones that ended programs have left. One changed in the last day may be in use.
   package func removeOld(
-    withPrefix prefix: String, unchangedSince time: Date = .distantPast
+    withPrefix prefix: String, unchangedSince time: Date = .distantPast, except kept: String? = nil
   ) throws {
     let yesterday = Date.now - 86_400
     try remove(
       disk.names(in: path).filter { name in
-        guard name.hasPrefix(prefix),
+        guard name.hasPrefix(prefix), name != kept,
           let status = try disk.status(of: path(of: name)), status.kind == .file
         else { return false }
         let changed = Date(timeIntervalSince1970: status.changed)

@@ -202,7 +202,7 @@ struct SessionStore: Sendable {
     }
     if !known.isRead {
       try files.removeOld(
-        withPrefix: "sessions-", unchangedSince: now - Double(Self.longestUnused))
+        withPrefix: "sessions-", unchangedSince: now - Double(Self.longestUnused), except: name)
     }
     guard try !sessions.isEmpty || files.identity(of: name) != nil else {
       known = Known(isRead: true)

@@ -197,6 +197,8 @@ import Testing
       #expect(Set(try files.names(withPrefix: "a-")) == ["a-1", "a-2"])
       try files.removeOld(withPrefix: "a-")
       #expect(Set(SystemFiles.names(in: files.path)) == ["a-1", "a-2", "a-2.new", "b.old"])
+      try files.removeOld(withPrefix: "a-", unchangedSince: .now - 86_400, except: "a-1")
+      #expect(Set(SystemFiles.names(in: files.path)) == ["a-1", "a-2", "a-2.new", "b.old"])
       try files.removeOld(withPrefix: "a-", unchangedSince: .now - 86_400)
       #expect(Set(SystemFiles.names(in: files.path)) == ["a-2", "a-2.new", "b.old"])
     }

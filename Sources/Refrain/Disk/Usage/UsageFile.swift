@@ -28,7 +28,7 @@ final class UsageFile: Sendable {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
       // Longer than a busy machine needs: only a process that is stopped keeps the lock.
-      guard let file = disk.openLocked("\(directory)/\(Self.name)", within: .seconds(2))
+      guard let file = disk.openLocked("\(directory)/\(Self.name)", within: .seconds(5))
       else { return body(&state.own) }
       // If the file cannot be read, the directory is measured.
       let stored = (try? file.beginning(4096)).flatMap(UsageRecord.decode)
