@@ -42,7 +42,7 @@ final class Entry: Sendable {
     storage = Store(
       key: key, resource: resource, evictor: evictor, events: events,
       isShared: starter.origin.isShared)
-    evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name, key) }
+    evictor.budget.index.withLock { [name = storage.name] in $0.open[name] = key }
     var policy = RecordedPolicy(key: key)
     policy.note(resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))

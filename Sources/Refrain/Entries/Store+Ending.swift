@@ -34,8 +34,8 @@ extension Store {
       }
     }
     endWriting(isClosed: true)
-    if policy.keep != nil || policy.marked != nil { budget.remeasure(name) }
-    budget.index.withLock { [name] in $0.markClosed(name) }
+    if policy.keep != nil || policy.marked != nil { _ = try? budget.remeasure(name) }
+    budget.index.withLock { [name] in $0.open[name] = nil }
     // The time of earlier entries may be over.
     if policy.keep != nil {
       Task(executorPreference: IOThreads.background) { [evictor] in

@@ -126,7 +126,6 @@ extension Store {
   }
 
   private func countGrowth() {
-    guard let before = writer?.counted else { return }
-    writer?.counted = budget.conclude(name, since: before)
+    if writer != nil { budget.conclude(name, isLast: false) }
   }
 }

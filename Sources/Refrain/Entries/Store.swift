@@ -32,8 +32,6 @@ actor Store {
   /// The right to write to the entry.
   struct Writer {
     let lock: EntryFile
-    /// The size of the entry when its growth was last counted.
-    var counted: DiskBudget.Before
     /// Whether the entry's parent directories are known to survive a power cut.
     var isAnchored = false
   }
@@ -167,7 +165,8 @@ actor Store {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     // The copy of a record that is replaced.
     let copy: Int64 = overhead == 0 ? 8192 : 0
-    writer = Writer(lock: lock, counted: budget.begin(name))
+    try budget.begin(name)
+    writer = Writer(lock: lock)
     budget.hold(copy)
     overhead += copy
     if case .failure(let failure) = lock.locking,
@@ -237,7 +236,7 @@ actor Store {
   func endWriting(isClosed: Bool = false) {
     let released = isClosed ? held : 0
     if overhead + released > 0 {
-      budget.conclude(name, reserved: overhead + released, since: writer?.counted)
+      budget.conclude(name, reserved: overhead + released)
     }
     (writer, open, overhead, held) = (nil, nil, 0, held - released)
   }

@@ -3,25 +3,20 @@ public import Foundation
 
 extension MediaCache {
   /// Returns everything that is stored, with the parts of each group as one item, the most recently
-  /// used first. Looks at every entry.
-  ///
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  /// used first. Looks at every entry. Throws `MediaCacheError`, `.storage`.
   public func storedItems() async throws -> [StoredItem] {
     StoredItem.grouped(try await entries())
   }
 
-  /// Returns what is stored of a group; nil if none of its parts is stored. Looks at every entry.
-  ///
-  /// - Parameter key: of the first resource, which may be missing.
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read.
+  /// Returns what is stored of a group, by the key of its first resource, which may be missing; nil
+  /// if none of its parts is stored. Looks at every entry. Throws `MediaCacheError`, `.storage`.
   public func group(_ key: CacheKey) async throws -> GroupSummary? {
     for case .group(let group) in try await storedItems() where group.key == key { return group }
     return nil
   }
 
-  /// Removes a group: its first resource, and every part of it. Entries in use are removed as by
-  /// `remove(_:)`. Only the entry under the key is removed if it is not the first of a group. Looks
-  /// at every entry.
+  /// Removes a group: its first resource, and every part of it, as by `remove(_:)`. Only the entry
+  /// under the key is removed if it is not the first of a group. Looks at every entry.
   ///
   /// - Parameters:
   ///   - key: of the first resource, which may be missing.
@@ -38,9 +33,8 @@ extension MediaCache {
     let removed = try await purge(selection, progress: progress)
     if let failure = removed.failures.first { throw failure }
     guard removed.entries > 0 else { return nil }
-    return RemovedGroup(
-      freedBytes: removed.freedBytes,
-      parts: removed.entries - (removed.resources.contains(key) ? 1 : 0))
+    let parts = removed.entries - (removed.resources.contains(key) ? 1 : 0)
+    return RemovedGroup(freedBytes: removed.freedBytes, parts: parts)
   }
 
   public struct RemovedGroup: Sendable, Hashable {
@@ -76,13 +70,12 @@ public struct EntrySummary: Sendable, Hashable {
   public var isPinned: Bool
   /// The data file; sparse while the entry is incomplete.
   public var file: URL
-  /// The key of the first resource of the group as a part of which the entry was last recorded
-  /// (`ResourcePolicy.Group`); nil if none is known. Nil, too, for the first resource itself.
+  /// The key of the first resource of the group of which the entry was last recorded as a part
+  /// (`ResourcePolicy.Group`); nil if none is known, and for the first resource itself.
   public var group: CacheKey?
 }
 
-/// The stored state of one group (`ResourcePolicy.Group`): its first resource, and the others that
-/// were used as its parts.
+/// The stored state of one group (`ResourcePolicy.Group`).
 public struct GroupSummary: Sendable, Hashable {
   /// The key of the first resource.
   public var key: CacheKey
@@ -95,7 +88,7 @@ public struct GroupSummary: Sendable, Hashable {
   /// The disk space of all entries, in bytes of allocated blocks.
   public var allocatedBytes: Int64 = 0
   /// The last access of any entry.
-  public var lastAccess: Date
+  public var lastAccess = Date.distantPast
   /// Whether a process has any entry open for writing.
   public var isInUse = false
   /// Whether every entry is pinned.
@@ -110,18 +103,13 @@ public struct GroupSummary: Sendable, Hashable {
     return WebURL(key.rawValue) == nil ? nil : URL(string: key.rawValue)
   }
 
-  init(_ key: CacheKey, lastAccess: Date) {
-    (self.key, self.lastAccess) = (key, lastAccess)
-  }
+  init(_ key: CacheKey) { self.key = key }
 
   mutating func add(_ entry: EntrySummary) {
-    if first != nil { parts += 1 }
-    if entry.key == key || (first == nil && Selection.resourceKey(of: entry.key) == key) {
-      // That of the key itself replaces another representation.
-      first = entry
-    } else if first == nil {
-      parts += 1
-    }
+    // That of the key itself replaces another representation.
+    let isFirst = entry.key == key || first == nil && Selection.resourceKey(of: entry.key) == key
+    if !isFirst || first != nil { parts += 1 }
+    if isFirst { first = entry }
     cachedBytes += entry.cachedBytes
     allocatedBytes += entry.allocatedBytes
     lastAccess = max(lastAccess, entry.lastAccess)
@@ -139,22 +127,17 @@ public enum StoredItem: Sendable, Hashable {
   /// Returns the parts of each group as one item, in the order of the first of them.
   package static func grouped(_ entries: [EntrySummary]) -> [StoredItem] {
     let roots = GroupRoots(entries.lazy.map { (key: $0.key, group: $0.group) })
-    var items: [StoredItem] = []
-    var groups: [CacheKey: (item: Int, summary: GroupSummary)] = [:]
-    for entry in entries {
-      guard let root = roots.root(of: entry.key, group: entry.group) else {
-        items.append(.entry(entry))
-        continue
-      }
-      if groups[root] == nil {
-        groups[root] = (items.count, GroupSummary(root, lastAccess: entry.lastAccess))
-        items.append(.entry(entry))
-      }
-      groups[root]?.summary.add(entry)
+    func root(_ entry: EntrySummary) -> CacheKey {
+      roots.root(of: entry.key, group: entry.group) ?? entry.key
     }
-    // A first resource alone stays an entry.
-    for (item, summary) in groups.values where summary.parts > 0 { items[item] = .group(summary) }
-    return items
+    var groups = Dictionary(grouping: entries, by: root)
+    return entries.compactMap { entry in
+      guard let parts = groups.removeValue(forKey: root(entry)) else { return nil }
+      var summary = GroupSummary(root(entry))
+      for part in parts { summary.add(part) }
+      // A first resource alone stays an entry.
+      return summary.parts > 0 ? .group(summary) : .entry(entry)
+    }
   }
 }
 
@@ -169,9 +152,6 @@ package struct GroupRoots {
   package func root(of key: CacheKey, group: CacheKey?) -> CacheKey? {
     if let group { return group }
     if firsts.contains(key) { return key }
-    guard !firsts.isEmpty, let resource = Selection.resourceKey(of: key),
-      firsts.contains(resource)
-    else { return nil }
-    return resource
+    return Selection.resourceKey(of: key).flatMap { firsts.contains($0) ? $0 : nil }
   }
 }

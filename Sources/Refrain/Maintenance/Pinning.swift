@@ -2,38 +2,32 @@
 import Foundation
 import RefrainLocks
 
-/// Pinned entries are never evicted, neither as a whole nor in part.
-///
-/// Their bytes count towards `limit`. The pin belongs to the entry in the directory: every cache
-/// there respects it, it stays when the origin sends a new version, and it ends with `unpin`, or
-/// when the entry is removed.
+/// Pinned entries are never evicted, neither as a whole nor in part. Their bytes count towards
+/// `limit`. Every cache of the directory respects a pin, which stays when the origin sends a new
+/// version, and ends with `unpin`, or when the entry is removed.
 ///
 /// Documents (`DocumentRules`), and resources that their group keeps
-/// (`ResourcePolicy.Group.isKept`), are stored even if the origin forbids it (`no-store`): what
-/// they name could not play offline otherwise. That is the wish of one person, so a cache for
-/// several (`Configuration.isShared`) obeys. Such an entry is revalidated before each use while
-/// online.
+/// (`ResourcePolicy.Group.isKept`), are stored even if the origin forbids it (`no-store`), so that
+/// what they name plays offline, and revalidated before each use while online. A cache for several
+/// people (`Configuration.isShared`) obeys the origin.
 extension MediaCache {
   /// Pins a resource before or after the rest of it is fetched, in the representation that its
-  /// headers select. If nothing is stored of it, its first bytes are fetched.
-  ///
-  /// Of a group, this pins the first resource alone.
+  /// headers select; of a group, the first resource alone. If nothing is stored of it, its first
+  /// bytes are fetched.
   ///
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or may not be stored; the errors of `prefetch`.
   public func pin(_ resource: Resource) async throws {
     if try await pin(storedKey(for: resource)) { return }
     var resource = completed(resource)
-    let reader = try await open(
-      resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
+    let reader = try await open(resource, on: ReadTerms(), fill: .onDemand, isBackground: true)
     defer { reader.cancel() }
     _ = try await reader.contentInformation()
     if reader.generation.withState(\.representation.isDocument) {
-      // Storable even if the origin forbids it.
       resource.policy.group = ResourcePolicy.Group(first: key(for: resource), isKept: true)
     }
     try await prefetch(resource, range: 0..<1)
-    // The response may select another key than before.
+    // Perhaps under another key than before.
     guard try await pin(storedKey(for: resource)) else {
       throw MediaCacheError(
         .storage,
@@ -48,9 +42,7 @@ extension MediaCache {
   /// - Throws: `MediaCacheError`, `.storage` if the whole resource does not fit into `limit` beside
   ///   the other pinned entries, or the directory cannot be written.
   @discardableResult
-  public func pin(_ key: CacheKey) async throws -> Bool {
-    try await pinStored(key) != .notStored
-  }
+  public func pin(_ key: CacheKey) async throws -> Bool { try await pinStored(key) != nil }
 
   /// Removes the pin of the representation that the resource selects; see `unpin(_:)`. Of a group,
   /// this unpins the first resource alone.
@@ -67,70 +59,60 @@ extension MediaCache {
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let budget = budget
-    let wasPinned = try await IOThreads.background.run { () throws(MediaCacheError) in
-      let name = KeyHash.name(of: key)
-      defer { budget.remeasure(name) }
-      do throws(DiskError) {
-        return try budget.entryDirectory(named: name).unpin()
-      } catch {
-        throw Self.failure(key, error)
-      }
+    let wasPinned = try await IOThreads.background.run {
+      try changePin(of: key) { try $0.unpin() }
     }
     // Even without a pin: an earlier call may have failed after it lifted the pin.
     if !isShared, await storedResponse(for: key)?.freshness.noStore == true {
-      let open = await table.settledEntry(for: key)
-      open?.current?.withState { $0.obeyNoStore() }
-      let removed = try await stored.remove([(KeyHash.name(of: key), key)], at: now.wall)
+      await table.settledEntry(for: key)?.current?.withState { $0.obeyNoStore() }
+      let removed = try await stored.remove([KeyHash.name(of: key)], at: now.wall)
       // Another process that writes to the entry removes it when it closes it.
       if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
     }
     return wasPinned
   }
 
-  package enum PinOutcome: Sendable {
-    case notStored
-    case wasPinned
-    case pinned
-  }
-
-  package func pinStored(_ key: CacheKey) async throws -> PinOutcome {
-    let (budget, stored) = (budget, stored)
-    await budget.knowPinned()
+  /// Returns whether the entry was not pinned before; nil if nothing is stored under the key.
+  package func pinStored(_ key: CacheKey) async throws -> Bool? {
+    await budget.rescan()
     // Held, so that it is not removed when it is closed, as not worth keeping without a pin.
     let open = await table.heldEntry(for: key)
     defer { open?.release() }
     return try await withTaskExecutorPreference(IOThreads.background) {
-      guard let entry = stored.entry(for: key) else { return .notStored }
+      guard let entry = stored.entry(for: key) else { return nil }
       // Never refused: lowering the limit lifts no pin.
-      if entry.isPinned { return .wasPinned }
+      if entry.isPinned { return false }
       let name = KeyHash.name(of: key)
-      let bytes = EntryDirectory.pinnedBytes(
-        allocated: entry.allocatedBytes, length: entry.length)
-      let room = budget.pinnableBytes ?? .max
-      guard budget.index.withLock({ $0.claim(bytes, for: name, within: room) }) else {
-        throw refusal(key.rawValue, DiskBudget.text(bytes), budget.pinnedBytes(except: [name]))
+      let bytes = EntryDirectory.pinnedBytes(allocated: entry.allocatedBytes, length: entry.length)
+      let (fits, others) = budget.index.withLock { [room = budget.pinnableBytes ?? .max] index in
+        (index.claim(bytes, for: name, within: room), index.pinnedBytes(except: [name]))
       }
-      defer { budget.remeasure(name) }
-      do {
-        return try budget.entryDirectory(named: name).pin() ? .pinned : .notStored
-      } catch {
-        throw Self.failure(key, error)
-      }
+      guard fits else { throw refusal(key.rawValue, DiskBudget.text(bytes), others) }
+      return try changePin(of: key) { try $0.pin() } ? true : nil
     }
   }
 
-  /// Refuses a resource or a group that cannot be pinned, before any of it is stored. Some of its
-  /// `keys` may be pinned already; the sum of its `lengths` may be an estimate.
+  private func changePin(of key: CacheKey, _ body: (EntryDirectory) throws -> Bool) throws -> Bool {
+    let name = KeyHash.name(of: key)
+    defer { _ = try? budget.remeasure(name) }
+    do { return try body(budget.entryDirectory(named: name)) } catch {
+      throw MediaCacheError(
+        .storage, "The pin of \(key) could not be changed: \(error).",
+        remedy: "Check the disk and the permissions of the cache directory.")
+    }
+  }
+
+  /// Refuses what cannot be pinned before any of it is stored. Some of its `keys` may be pinned
+  /// already; `lengths` may be an estimate.
   package func checkRoomToPin(
     _ name: String, _ keys: [CacheKey], lengths: Int64
   ) async throws(MediaCacheError) {
     guard let room = budget.pinnableBytes else { return }
-    await budget.knowPinned()
+    await budget.rescan()
     let names = Set(keys.map { KeyHash.name(of: $0) })
     let beside = Int64(names.count) * EntryDirectory.pinnedBytes(allocated: 0, length: 0)
     let bytes = min(lengths, .max - beside) + beside
-    let others = budget.pinnedBytes(except: names)
+    let others = budget.index.withLock { $0.pinnedBytes(except: names) }
     if bytes > room - others { throw refusal(name, "about \(DiskBudget.text(bytes))", others) }
   }
 
@@ -143,11 +125,5 @@ extension MediaCache {
       remedy: "Raise the limit, or unpin or remove other entries.")
     error.hasNoRoom = true
     return error
-  }
-
-  private static func failure(_ key: CacheKey, _ error: any Error) -> MediaCacheError {
-    MediaCacheError(
-      .storage, "The pin of \(key) could not be changed: \(error).",
-      remedy: "Check the disk and the permissions of the cache directory.")
   }
 }

@@ -2,11 +2,8 @@
 package import Foundation
 import RefrainLocks
 
-/// Small files in the cache directory that only their owner can read: what belongs to the cache as
-/// a whole, and to none of its entries. They do not count towards the limit, and
-/// `MediaCache.removeAll` removes them.
-///
-/// All methods block, unless noted otherwise: call them on `IOThreads` only.
+/// Small files of the cache as a whole, which only their owner can read. They do not count towards
+/// the limit, and `MediaCache.removeAll` removes them. Most methods block: call them on `IOThreads`.
 package final class PrivateFiles: Sendable {
   let path: String
   private let disk: any Disk
@@ -24,8 +21,6 @@ package final class PrivateFiles: Sendable {
 
   package func path(of name: String) -> String { "\(path)/\(name)" }
 
-  // MARK: One file
-
   /// Returns the first `limit` bytes of a file; nil if there is none.
   package func contents(of name: String, limit: Int) throws -> [UInt8]? {
     try disk.contents(of: path(of: name), limit: limit)
@@ -33,35 +28,24 @@ package final class PrivateFiles: Sendable {
 
   /// Returns a text that changes when the file is replaced; nil if there is none.
   package func identity(of name: String) throws -> String? {
-    try disk.status(of: path(of: name)).map { status in
-      "\(status.identity.device) \(status.identity.inode) \(status.changed)"
-    }
+    try disk.status(of: path(of: name)).map { "\($0.identity) \($0.changed)" }
   }
 
-  /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
-  /// the new ones.
-  ///
-  /// - Parameters:
-  ///   - syncs: false for a file that changes every second: until `sync`, a power cut may cost its
-  ///     contents, while the end of the program costs nothing.
-  ///   - turn: calls its argument once the file may be replaced, or never. Only that needs a lock,
-  ///     not the writing before, which may take seconds.
-  package func replace(
-    _ name: String, with bytes: [UInt8], syncs: Bool = true,
-    inTurn turn: (() throws -> Void) throws -> Void = { try $0() }
-  ) throws {
+  /// Replaces a file, with mode 0600: a reader finds either the old contents or the new ones, and so
+  /// does a power cut if it `syncs`, or after `sync`.
+  package func replace(_ name: String, with bytes: [UInt8], syncs: Bool = true) throws {
     try disk.makeDirectory(path)
-    // Best effort, as for the entries: the contents may grant access, and backups need none of it.
+    // Best effort: the contents may grant access, and backups need none of it.
     do { try disk.setStoredMediaAttributes(path) } catch {}
     // Another process may be writing the same file.
     let temporary = "\(path(of: name)).\(UUID().uuidString)"
-    var isRenamed = false
-    // The first error is reported. What is left is removed later.
-    defer { if !isRenamed { try? disk.remove(temporary) } }
-    try disk.makeFile(temporary, with: bytes, syncs: syncs)
-    try turn {
+    do throws(DiskError) {
+      try disk.makeFile(temporary, with: bytes, syncs: syncs)
       try disk.rename(temporary, to: path(of: name))
-      isRenamed = true
+    } catch {
+      // What is left is removed later.
+      try? disk.remove(temporary)
+      throw error
     }
     if syncs { try disk.syncDirectory(path) }
   }
@@ -76,13 +60,8 @@ package final class PrivateFiles: Sendable {
     }
   }
 
-  // MARK: Several files
-
-  /// Calls `body` while no other process, and no other thread, does the same: the right to read and
-  /// then replace a file.
-  ///
-  /// A stopped process keeps that right. After ten seconds the work is done without, as on a file
-  /// system that cannot lock: an update of the other process may then be lost.
+  /// Calls `body` while no other process, and no other thread, does the same. After ten seconds, which
+  /// a stopped process may take, and on a file system that cannot lock, it is called without.
   package func withLock<Result>(_ body: () throws -> Result) throws -> Result {
     try disk.makeDirectory(path)
     let file = disk.openLocked(path(of: Self.lockName), within: .seconds(10))
@@ -90,22 +69,19 @@ package final class PrivateFiles: Sendable {
     return try body()
   }
 
+  /// A name with a dot is that of a temporary file, which `replace` has not renamed yet.
   package func names(withPrefix prefix: String) throws -> [String] {
-    try disk.names(in: path).filter { $0.hasPrefix(prefix) && !Self.isTemporary($0) }
+    try disk.names(in: path).filter { $0.hasPrefix(prefix) && !$0.contains(".") }
   }
 
-  /// Whether `replace` had not renamed the file yet: only such names have a dot.
-  private static func isTemporary(_ name: String) -> Bool { name.contains(".") }
-
   package func remove(_ names: [String]) throws {
-    guard !names.isEmpty, try disk.status(of: path) != nil else { return }
+    guard try disk.status(of: path) != nil else { return }
     for name in names { try disk.remove(path(of: name)) }
     try disk.syncDirectory(path)
   }
 
-  /// Removes files whose names begin with `prefix`: temporary ones that ended programs have left,
-  /// and others that were not changed since a time. A temporary one changed in the last day may be
-  /// in use.
+  /// Removes files whose names begin with `prefix`: those not changed since a time, and temporary
+  /// ones that ended programs have left. One changed in the last day may be in use.
   package func removeOld(
     withPrefix prefix: String, unchangedSince time: Date = .distantPast, except kept: String? = nil
   ) throws {
@@ -116,55 +92,45 @@ package final class PrivateFiles: Sendable {
           let status = try disk.status(of: path(of: name)), status.kind == .file
         else { return false }
         let changed = Date(timeIntervalSince1970: status.changed)
-        return changed < (Self.isTemporary(name) ? yesterday : time)
+        return changed < (name.contains(".") ? yesterday : time)
       })
   }
 
-  // MARK: Removing all
-
+  // Files without secrets, which other processes rely on.
   static let lockName = "lock"
   static let removalName = "removal"
-  /// Files without secrets, which other processes rely on.
-  private static let permanent: Set = [lockName, removalName]
 
-  /// Returns the time of the last removal of all files: a process that keeps a file in memory must
-  /// not store again what is older. Nil if there was none, or its record is damaged.
+  /// Returns the time of the last removal of all files: what is older must not be stored again.
   package func lastRemoval() throws -> Uptime? {
     try contents(of: Self.removalName, limit: 4096).flatMap {
       try? JSONDecoder().decode(Uptime.self, from: Data($0))
     }
   }
 
-  /// Whether this cache has removed all files since a time. Other caches of the directory are not
-  /// considered. Does not block.
+  /// Whether this cache has removed all files since a time. Does not block.
   package func isRemovedHere(since earlier: Uptime) -> Bool {
     removedHere.withLock { $0?.isAfter(earlier) ?? false }
   }
 
-  /// Removes all files but the permanent ones, and records that.
-  ///
-  /// - Parameter time: returns the time; called before the first file is removed.
+  /// Removes all files, and records that. `time` is called before the first one is removed.
   func removeAll(at time: () -> Uptime) throws(MediaCacheError) {
     do {
       try withLock {
         let now = time()
         removedHere.withLock { $0 = now }
         var failure: (any Error)?
-        for name in try disk.names(in: path) where !Self.permanent.contains(name) {
-          do {
-            guard try disk.status(of: path(of: name))?.kind != .directory else { continue }
-            try disk.remove(path(of: name))
-          } catch {
-            failure = failure ?? error
+        func attempt(_ step: () throws -> Void) {
+          do { try step() } catch { failure = failure ?? error }
+        }
+        for name in try disk.names(in: path) where name != Self.lockName {
+          attempt {
+            let isDirectory = try disk.status(of: path(of: name))?.kind == .directory
+            if !isDirectory, name != Self.removalName { try disk.remove(path(of: name)) }
           }
         }
-        do {
-          try replace(Self.removalName, with: Array(JSONEncoder().encode(now)))
-        } catch {
-          // A power cut must not bring the files back.
-          try? disk.syncDirectory(path)
-          failure = failure ?? error
-        }
+        attempt { try replace(Self.removalName, with: Array(JSONEncoder().encode(now))) }
+        // Whatever failed: a power cut must not bring the files back.
+        attempt { try disk.syncDirectory(path) }
         if let failure { throw failure }
       }
     } catch {

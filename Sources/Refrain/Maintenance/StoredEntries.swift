@@ -9,41 +9,30 @@ struct StoredEntries: Sendable {
   let table: EntryTable
   let events: EventStreams
 
-  // MARK: Visiting
-
-  /// The number of threads used at once; the others of `IOThreads.background` stay free for
-  /// syncing.
+  /// The number of threads used at once: others stay free for syncing.
   static let width = 4
 
-  /// Receives the progress, on several threads at once: a call may be overtaken by a later one.
+  /// Called on several threads at once.
   typealias Progress = @Sendable (MediaCache.EntryProgress) -> Void
 
-  /// Calls `body`, which blocks, with the name of each entry, on several threads at once, and one
-  /// shard at a time per thread: most of the time is spent in system calls, which wait for the disk
-  /// or run on another core. A cancelled task stops between two entries.
-  ///
-  /// - Returns: the values that `body` returned, in the order of the directory.
-  /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
+  /// Calls `body`, which blocks, with the name of each entry, or of those of some resources in all
+  /// their representations, on several threads at once. Throws `MediaCacheError`, `.storage` if the
+  /// directory cannot be read; `CancellationError`.
   func visit<Value: Sendable>(
+    of resources: Set<CacheKey>? = nil, _ progress: Progress? = nil,
     _ body: @Sendable @escaping (_ name: String) throws -> Value?
   ) async throws -> [Value] {
-    try await reportingStorage {
-      let shards = try await IOThreads.background.run { () throws(DiskError) in
-        try budget.shards().map { shard throws(DiskError) in try budget.names(inShard: shard) }
-      }
-      return try await inParallel(shards) { names in
-        try names.compactMap { name in
-          try Task.checkCancellation()
-          return try body(name)
-        }
-      }.flatMap(\.self)
-    }
-  }
-
-  func reportingStorage<Result: Sendable>(_ work: () async throws -> Result) async throws -> Result
-  {
+    let families = resources.map { Set($0.map(KeyHash.family)) }
     do {
-      return try await work()
+      let names = try await IOThreads.background.run {
+        let shards = try families.map { Set($0.map(KeyHash.shard)) } ?? Set(budget.shards())
+        return try shards.sorted().flatMap { shard in
+          try budget.names(inShard: shard).filter { name in
+            families?.contains(String(name.suffix(16))) ?? true
+          }
+        }
+      }
+      return try await inParallel(names, progress) { try body($0) }.compactMap(\.self)
     } catch let error as DiskError {
       throw MediaCacheError(
         .storage, "The cache directory cannot be read: \(error).",
@@ -51,11 +40,9 @@ struct StoredEntries: Sendable {
     }
   }
 
-  // MARK: Listing
-
-  /// Returns all entries, the most recently used first, and the disk usage, which includes that of
-  /// unreadable ones. Waits first until what is being closed is on disk.
+  /// Returns all entries, the most recently used first, and the disk usage, also of unreadable ones.
   func listing() async throws -> (entries: [EntrySummary], usage: MediaCache.Usage) {
+    // What is being closed is then on disk.
     _ = try await table.settledEntries()
     let all = try await visit { name -> (summary: EntrySummary?, bytes: Int64, isPinned: Bool)? in
       if let summary = summary(named: name) {
@@ -78,8 +65,7 @@ struct StoredEntries: Sendable {
     return summary?.key == key ? summary : nil
   }
 
-  /// Returns the key of the representation that a request selects, found by following `Vary` from
-  /// the entry under a key; the first one that is not stored.
+  /// Returns the key of the representation that a request selects by `Vary`, stored or not.
   func storedKey(from key: CacheKey, for request: HeaderFields) -> CacheKey {
     var key = key
     while let other = response(for: key)?.otherKey(than: key, for: request) { key = other }
@@ -95,23 +81,6 @@ struct StoredEntries: Sendable {
     var representation = Representation()
     representation.adopt(record)
     return StoredResponse(representation)
-  }
-
-  /// Returns the keys of the other representations of resources that are recorded. Looks at one
-  /// shard for each of the resources. Throws as `visit` does.
-  func representations(of keys: Set<CacheKey>) async throws -> Set<CacheKey> {
-    let stored = try await reportingStorage {
-      try await inParallel(Array(keys)) { key in
-        let family = KeyHash.family(of: key)
-        return try budget.names(inShard: KeyHash.shard(of: family))
-          .filter { $0.hasSuffix(family) && $0 != KeyHash.name(of: key) }
-          // Nothing of an unreadable entry is used.
-          .compactMap { budget.entryDirectory(named: $0).writtenRecord?.key }
-      }
-    }
-    // Afterwards: what is being stored for the first time has no record yet.
-    let all = stored.joined().map { CacheKey(rawValue: $0) } + table.keys
-    return Set(all.filter { Selection.isRepresentation($0, ofAny: keys) })
   }
 
   private func summary(named name: String) -> EntrySummary? {
@@ -135,7 +104,6 @@ struct StoredEntries: Sendable {
         contents.record.length = known ?? record.length
       }
     }
-    // No more is claimed than the file can hold.
     let spans = contents.spansInFile
     let (length, cached) = (contents.record.length, spans.byteCount)
     return EntrySummary(
@@ -143,15 +111,12 @@ struct StoredEntries: Sendable {
       validator: record.validator.display, spans: spans, cachedBytes: cached,
       allocatedBytes: contents.files.allocatedBytes,
       lastAccess: Date(timeIntervalSince1970: contents.files.lastAccess),
-      isComplete: length == cached,
-      isInUse: WriterLock.isHeld(directory),
+      isComplete: length == cached, isInUse: WriterLock.isHeld(directory),
       isPinned: contents.files.isPinned,
       file: URL(filePath: "\(directory.path)/\(record.file)", directoryHint: .notDirectory),
       group: (entry?.group ?? record.group).map { CacheKey(rawValue: $0) })
   }
 }
-
-// MARK: Verifying
 
 /// The outcome of checking an entry against its files.
 public struct EntryVerification: Sendable, Hashable {
@@ -164,58 +129,53 @@ public struct EntryVerification: Sendable, Hashable {
   public var droppedBytes: Int64
 }
 
-/// Checks entries against their files, and repairs them.
 extension StoredEntries {
   func verify(_ key: CacheKey?, progress: Progress?) async throws -> [EntryVerification] {
-    let names = if let key { [KeyHash.name(of: key)] } else { try await visit { $0 } }
-    return try await reportingStorage {
-      try await inParallel(names, progress) { try verify(named: $0) }.compactMap(\.self)
+    let name = key.map { KeyHash.name(of: $0) }
+    return try await visit(of: key.map { [$0] }, progress) { found in
+      name == nil || name == found ? try verify(named: found) : nil
     }
   }
 
   private func verify(named name: String) throws -> EntryVerification? {
     let directory = budget.entryDirectory(named: name)
-    guard try directory.disk.status(of: directory.path) != nil else { return nil }
     var result = EntryVerification(
       key: nil, directory: URL(filePath: directory.path, directoryHint: .isDirectory),
       problems: [], droppedBytes: 0)
-    // Without the lock, which keeps writers out, and needs a directory that can be written to.
-    if let (contents, _, problems) = try? directory.examine(), problems.isEmpty {
-      result.key = CacheKey(rawValue: contents.record.key)
-      return result
+    // Keeps writers out. In a directory that is read-only, intact entries are checked without it.
+    let locking = Result { () throws(DiskError) in
+      try WriterLock.acquire(directory, waits: false)
     }
-    guard budget.openKey(name) == nil, let lock = try WriterLock.acquire(directory, waits: false)
-    else {
-      result.key = directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
-      return result.key == nil ? nil : result
-    }
-    defer { withExtendedLifetime(lock) {} }
+    defer { withExtendedLifetime(locking) {} }
+    var dropped: Int64?
+    var repair: () throws -> Void = { try directory.removeFiles() }
     do throws(EntryDirectory.Problem) {
       let (contents, held, problems) = try directory.examine()
-      result.key = CacheKey(rawValue: contents.record.key)
-      result.problems = problems
-      if problems.isEmpty { return result }
-      do {
-        try budget.changing(name) {
-          // The record is about to include spans that only a journal held.
-          try directory.disk.syncFile("\(directory.path)/\(contents.record.file)")
-          try directory.replace(contents, claiming: held)
-        }
-        result.droppedBytes = contents.spans.byteCount - held.byteCount
-      } catch {
-        result.problems.append("The entry could not be repaired: \(error).")
+      (result.key, result.problems) = (CacheKey(rawValue: contents.record.key), problems)
+      dropped = contents.spans.byteCount - held.byteCount
+      repair = {
+        // The record is about to include spans that only a journal held.
+        try directory.disk.syncFile("\(directory.path)/\(contents.record.file)")
+        try directory.replace(contents, claiming: held)
       }
     } catch {
-      switch error {
-      case .unreadable: result.problems = ["The entry was left unchanged: \(error)."]
-      case .empty, .broken:
-        result.problems = ["The entry was removed: \(error)."]
-        do {
-          result.droppedBytes = try budget.changing(name) { try directory.removeFiles() } ?? 0
-        } catch {
-          result.problems.append("The entry could not be removed: \(error).")
-        }
+      result.problems = ["The entry was removed: \(error)."]
+      if case .unreadable = error {
+        result.problems = ["The entry was left unchanged: \(error)."]
+        return result
       }
+    }
+    if result.problems.isEmpty { return result }
+    guard budget.openKey(name) == nil, try locking.get() != nil else {
+      // It is in use.
+      result.problems = []
+      return result.key == nil ? nil : result
+    }
+    do {
+      let freed = try budget.changing(name, repair)
+      result.droppedBytes = dropped ?? freed
+    } catch {
+      result.problems.append("It could not be changed: \(error).")
     }
     return result
   }
@@ -240,19 +200,16 @@ extension EntryDirectory {
       name != EntryRecord.fileName && name != record.file && !Self.isMark(name)
         && SpanJournal.epoch(of: name, generation: record.generation) == nil
     }
-    var problems: [String] = []
-    if missing > 0 {
-      problems.append("\(missing) bytes were missing from the data file and were dropped.")
-    }
-    if foreign > 0 {
-      problems.append("\(foreign) foreign files in the entry's directory were removed.")
-    }
+    let problems = [
+      missing > 0 ? "\(missing) bytes were missing from the data file and were dropped." : nil,
+      foreign > 0 ? "\(foreign) foreign files in the entry's directory were removed." : nil,
+    ].compactMap(\.self)
     return (contents, held, problems)
   }
 }
 
-/// Calls `body` for each element, for a few at once, on `IOThreads.background`. Ends with the first
-/// error, or when the task is cancelled. The values are in the order of the elements.
+/// Calls `body` for each element, a few at once, on `IOThreads.background`, and returns the values in
+/// their order. Ends with the first error, or when the task is cancelled.
 func inParallel<Element: Sendable, Value: Sendable>(
   _ elements: [Element], _ progress: StoredEntries.Progress? = nil,
   _ body: @Sendable @escaping (Element) async throws -> Value
@@ -271,7 +228,7 @@ func inParallel<Element: Sendable, Value: Sendable>(
           values.append((index, try await body(elements[index])))
           noteDone()
           // Other tasks wait for the same threads.
-          await Task.yield()
+          if values.count % 16 == 0 { await Task.yield() }
         }
         return values
       }

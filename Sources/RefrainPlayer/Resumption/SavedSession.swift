@@ -190,29 +190,22 @@ public final class SavedSession: Sendable {
   }
 
   private func write(_ session: PlayerSession, _ stored: inout Stored?) throws {
-    guard let isNewQueue = try needsQueue(session, stored) else { return }
-    let id = (isNewQueue ? nil : stored?.id) ?? UUID()
-    func put(_ replaceQueue: () throws -> Void) throws {
-      try files.withLock {
-        // Another program may have stored its queue since.
-        guard try needsQueue(session, stored) == isNewQueue else { return }
-        try replaceQueue()
-        if isNewQueue {
-          stored = Stored(
-            id: id, queue: session.queue, file: try files.identity(of: Self.queueName))
-          state.withLock { $0.owesSync = true }
-        }
-        let now = Place(
-          id: id, date: Date(), item: session.queue.current?.id.rawValue,
-          position: session.position, rate: session.rate, volume: session.volume,
-          isMuted: session.isMuted, audio: session.audio, subtitle: session.subtitle)
-        try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
+    try files.withLock {
+      guard let isNewQueue = try needsQueue(session, stored) else { return }
+      let id = (isNewQueue ? nil : stored?.id) ?? UUID()
+      if isNewQueue {
+        // Synced before it is put in place: a power cut must not leave an empty queue.
+        try files.replace(Self.queueName, with: Self.encoded(Queue(id: id, session: session)))
+        stored = Stored(
+          id: id, queue: session.queue, file: try files.identity(of: Self.queueName))
+        state.withLock { $0.owesSync = true }
       }
+      let now = Place(
+        id: id, date: Date(), item: session.queue.current?.id.rawValue,
+        position: session.position, rate: session.rate, volume: session.volume,
+        isMuted: session.isMuted, audio: session.audio, subtitle: session.subtitle)
+      try files.replace(Self.placeName, with: Self.encoded(now), syncs: false)
     }
-    guard isNewQueue else { return try put {} }
-    // Synced before it is put in place: a power cut must not leave an empty queue.
-    try files.replace(
-      Self.queueName, with: Self.encoded(Queue(id: id, session: session)), inTurn: put)
   }
 
   /// Whether the queue has to be stored, not only the place in it; nil if another program has begun

@@ -105,13 +105,9 @@ extension StreamDownload {
 
   /// - Returns: false if nothing is stored under the key.
   private func place(_ key: CacheKey, wasStored: Bool) async throws -> Bool {
-    switch try await cache.pinStored(key) {
-    case .notStored: return false
-    case .wasPinned: return true
-    case .pinned:
-      newPins.insert(.init(key: key, wasStored: wasStored))
-      return true
-    }
+    guard let isNew = try await cache.pinStored(key) else { return false }
+    if isNew { newPins.insert(.init(key: key, wasStored: wasStored)) }
+    return true
   }
 
   // MARK: Unpinning

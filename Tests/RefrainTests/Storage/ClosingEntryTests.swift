@@ -48,8 +48,7 @@ import Testing
         isWriting.wait()
         return nil
       }
-      let removed = try await cache.stored.remove(
-        [(KeyHash.name(of: key), key)], at: cache.now.wall)
+      let removed = try await cache.stored.remove([name], at: cache.now.wall)
       #expect(removed.freedBytes > 0)
       third.cancel()
       try await eventually("the entry is closed") { cache.table.isEmpty }

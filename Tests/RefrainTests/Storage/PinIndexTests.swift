@@ -52,12 +52,12 @@ struct PinIndexTests {
   @Test func `A scan drops the claims of entries that are gone`() {
     var index = EntryIndex()
     for name in ["gone", "found", "open"] { index.note(entry(name, 1, pinned: 100)) }
-    index.markOpen("open", CacheKey(rawValue: ""))
+    index.open["open"] = CacheKey(rawValue: "")
     index.beginScan()
     index.note(entry("found", 1, pinned: 100))
     let fits = index.claim(100, for: "new", within: 1000)
     #expect(fits)
-    index.endScan(began: .now, ended: .now)
+    index.endScan(began: .now)
     #expect(index.pinnedBytes(except: []) == 300)
     #expect(index.pinnedBytes(except: ["gone"]) == 300)
   }

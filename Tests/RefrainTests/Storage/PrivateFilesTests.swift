@@ -160,28 +160,6 @@ import Testing
     }
   }
 
-  @Test func `A file is on the disk before its turn comes to be put in place`() async throws {
-    try await withCache { cache, disk in
-      let files = cache.privateFiles
-      try files.replace("a", with: [1])
-      let operations = Mutex<[WatchedDisk.Operation]>([])
-      disk.fail { operation, path in
-        guard path.hasPrefix(files.path(of: "a")) else { return nil }
-        if [.sync, .rename].contains(operation) { operations.withLock { $0 += [operation] } }
-        return nil
-      }
-      try files.replace("a", with: [2]) { _ in }
-      #expect(try files.contents(of: "a", limit: 10) == [1])
-      try files.replace("a", with: [2]) { rename in
-        #expect(operations.withLock { $0 } == [.sync, .sync])
-        try rename()
-      }
-      #expect(operations.withLock { $0 } == [.sync, .sync, .rename])
-      #expect(try files.contents(of: "a", limit: 10) == [2])
-      #expect(SystemFiles.names(in: files.path).filter { $0.hasPrefix("a") } == ["a"])
-    }
-  }
-
   @Test func `A temporary file that an ended program left is no file, and is removed`() async throws
   {
     try await withCache { cache, disk in

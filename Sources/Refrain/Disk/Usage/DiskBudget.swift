@@ -2,11 +2,8 @@
 import Foundation
 import RefrainLocks
 
-/// A cache directory: the location of its entries, and its disk usage.
-///
-/// Opening reads nothing. The bytes used come from `UsageFile`, which all caches of the directory
-/// share; a scan in the background measures the directory, and finds the entries that can be evicted.
-/// Most methods block on the disk.
+/// A cache directory: the location of its entries, and its disk usage. Opening reads nothing. All caches of the directory share the count of `UsageFile`; a scan in the
+/// background measures the directory, and finds the entries that can be evicted. Most methods block.
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk
@@ -18,12 +15,10 @@ final class DiskBudget: Sendable {
   let index = Mutex(EntryIndex())
   private let currentLimit: Mutex<Int64?>
   private let clock: @Sendable () -> Moment
-  /// Receives the warnings of failed scans.
-  let report: @Sendable (CacheEvent) -> Void
+  private let report: @Sendable (CacheEvent) -> Void
 
   /// The most that an open entry usually takes besides its data: its directory and the shard, the
-  /// sidecar and its successor, two journals. Reserved before its files are made, and settled when
-  /// it is closed.
+  /// sidecar and its successor, two journals. Reserved until it is closed.
   static let overhead: Int64 = 32 << 10
 
   init(
@@ -42,7 +37,6 @@ final class DiskBudget: Sendable {
   // MARK: The directory
 
   static func entriesPath(in directory: String) -> String { "\(directory)/entries" }
-
   var entriesPath: String { Self.entriesPath(in: directory) }
 
   func entryDirectory(named name: String) -> EntryDirectory {
@@ -56,48 +50,42 @@ final class DiskBudget: Sendable {
   }
 
   func names(inShard shard: String) throws(DiskError) -> [String] {
-    try disk.names(in: "\(entriesPath)/\(shard)").filter(Self.isEntryName)
-  }
-
-  static func isEntryName(_ name: String) -> Bool {
-    name.utf8.count == 32 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+    try disk.names(in: "\(entriesPath)/\(shard)").filter { name in
+      name.utf8.count == 32 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+    }
   }
 
   // MARK: Room
 
-  /// The most bytes of allocated blocks; nil for no limit. Applies to everything reserved from now
-  /// on: call `Evictor.makeRoom` afterwards.
+  /// The most bytes of allocated blocks; nil for no limit. Call `Evictor.makeRoom` afterwards.
   var limit: Int64? {
     get { currentLimit.withLock(\.self) }
     set { currentLimit.withLock { $0 = newValue } }
   }
 
-  /// The limit for all entries and directories together, slightly below `limit`: a record that is
-  /// being replaced, or shortened to make room, briefly exists twice.
+  /// Slightly below `limit`: a record that is being replaced briefly exists twice.
   var usableLimit: Int64? { limit.map { $0 - min(32 << 10, $0 / 16) } }
 
-  /// Reserves `bytes` more for an entry, until `settle` or `conclude`. False if room has to be made
-  /// first (`Evictor.makeRoom`).
+  /// Reserves `bytes` more for an entry, until `settle` or `conclude`; false if there is no room.
   func reserve(_ bytes: Int64) -> Bool {
     if account.withLock({ $0.take(bytes) }) { return true }
     let limit = usableLimit
     // Other caches cannot use the unneeded part of a grant while this one writes.
-    let quantum = limit.map { min(8 << 20, max(64 << 10, $0 / 128)) } ?? 8 << 20
+    let quantum = min(8 << 20, max(64 << 10, (limit ?? .max) / 128))
     let (isGranted, isMeasured) = update { account, record in
       (account.reserve(bytes, quantum: quantum, limit: limit, from: &record), record.isMeasured)
     }
     // A scan that has failed would fail each time.
-    let mayScan = index.withLock { $0.scanFailure == nil && $0.isOld(at: .now) }
-    if limit != nil, !isMeasured, mayScan { startScan() }
+    if limit != nil, !isMeasured, index.withLock({ $0.scanFailure == nil }) { startScan() }
     return isGranted
   }
 
   func settle(_ bytes: Int64, actual: Int64, for name: String) {
-    let isOverdrawn = account.withLock { account in
+    let allowance = account.withLock { account in
       account.settle(bytes, actual: actual, for: name)
-      return account.allowance < 0
+      return account.allowance
     }
-    if isOverdrawn { giveBack() }
+    if allowance < 0 { giveBack() }
   }
 
   func shortage(of bytes: Int64) -> Int64 {
@@ -119,98 +107,67 @@ final class DiskBudget: Sendable {
 
   // MARK: Changing entries
 
-  /// What is known before an entry is changed.
-  struct Before: Sendable {
-    /// The size of the entry and its shard, which grows with the number of its entries; nil if it
-    /// could not be measured.
-    var bytes: Int64?
-    /// Identifies the count by then. What is freed from now on is subtracted from it, and from no
-    /// measurement made meanwhile, which may already lack it.
-    var measurements: Int64
+  /// Begins a change of an entry. One that cannot be measured must not be changed.
+  func begin(_ name: String) throws(DiskError) {
+    let size = try sizeWithShard(of: name)
+    update { $0.entries[name] = (size, $1.measurements) }
   }
 
-  /// Begins a change of an entry, which `conclude` ends. `size` is the entry's, if it was just
-  /// measured.
-  func begin(_ name: String, size: Int64? = nil) -> Before {
-    let bytes = withShard(of: name, size ?? remeasure(name))
-    return Before(bytes: bytes, measurements: usage.update(\.measurements))
+  /// A shard grows with the number of its entries.
+  private func sizeWithShard(of name: String) throws(DiskError) -> Int64 {
+    try remeasure(name) + disk.allocated([entryDirectory(named: name).shardPath])
   }
 
-  private func withShard(of name: String, _ size: Int64?) -> Int64? {
-    let shard = try? disk.allocated([entryDirectory(named: name).shardPath])
-    return size.flatMap { size in shard.map { size + $0 } }
-  }
-
-  /// Settles the changes of an entry since `begin` or the last call (`Account.conclude`). `before`
-  /// is nil if nothing was written. Returns what is known before further changes.
+  /// Settles the changes of an entry since `begin` or the call before. Returns its growth.
   @discardableResult
-  func conclude(_ name: String, reserved bytes: Int64 = 0, since before: Before?) -> Before {
+  func conclude(_ name: String, reserved bytes: Int64 = 0, isLast: Bool = true) -> Int64 {
     // First: what is measured may lack what other fetches add from here on.
-    let counted = account.withLock { $0.takeGrowth(of: name) }
-    var (size, growth): (Int64?, Int64?) = (nil, 0)
-    if let before {
-      size = withShard(of: name, remeasure(name))
-      growth = before.bytes.flatMap { bytes in size.map { $0 - bytes } }
-    }
-    // If the growth is unknown, the reserve counts as written.
-    return update { [size, rest = growth.map { $0 - counted } ?? bytes] account, record in
-      let isCounted = before.map { $0.measurements == record.measurements } ?? true
-      account.conclude(reserved: bytes, actual: rest, isCounted: isCounted, in: &record)
-      return Before(bytes: size, measurements: record.measurements)
+    let before = account.withLock { $0.entries[name] }
+    let size = before.flatMap { _ in try? sizeWithShard(of: name) }
+    return update { account, record in
+      account.conclude(
+        name, reserved: bytes, size: size, since: before, isLast: isLast, in: &record)
     }
   }
 
-  /// Runs `body`, which removes or shortens an entry, or replaces its record, and returns the bytes
-  /// that this freed, with those of the entry's shard; nil if that cannot be measured. The caller
-  /// holds the entry's `WriterLock`, and the entry is not open for writing here.
+  /// Runs `body`, which changes an entry, and returns the bytes that this freed. The caller holds the
+  /// entry's `WriterLock`, and the entry is not open here.
   @discardableResult
-  func changing<Failure: Error>(
-    _ name: String, before size: Int64? = nil, _ body: () throws(Failure) -> Void
-  ) throws(Failure) -> Int64? {
+  func changing(_ name: String, _ body: () throws -> Void) throws -> Int64 {
     // The copy of a record that is being replaced.
     let copy: Int64 = 8192
-    let before = begin(name, size: size)
+    try begin(name)
     hold(copy)
     let result = Result(catching: body)
     // After a failure, too: part of it may have been freed.
-    let after = conclude(name, reserved: copy, since: before)
+    let growth = conclude(name, reserved: copy)
     try result.get()
-    return before.bytes.flatMap { bytes in after.bytes.map { bytes - $0 } }
+    return max(0, -growth)
   }
 
-  // MARK: Entries
+  /// Returns the key of an entry that is open here, or being opened or closed; nil for others.
+  func openKey(_ name: String) -> CacheKey? { index.withLock { $0.open[name] } }
 
-  func openKey(_ name: String) -> CacheKey? { index.withLock { $0.openKey(name) } }
-
-  /// Measures an entry for the index, whose known values remain if that fails.
   @discardableResult
-  func remeasure(_ name: String) -> Int64? {
-    let measured = Result { () throws(DiskError) in try measure(name) }
-    guard case .success(let found) = measured else { return nil }
+  func remeasure(_ name: String) throws(DiskError) -> Int64 {
+    let found = try measure(name)
     index.withLock { index in
       // The first scan finds the others; one that stays only for a time goes without a scan.
-      guard let found, index.isFollowed || found.keep != nil else { return index.forget(name) }
-      index.note(found)
+      let isNoted = index.scan != nil || index.lastScan != nil || found?.keep != nil
+      if let found, isNoted { index.note(found) } else { index.forget(name) }
     }
     return found?.allocatedBytes ?? 0
   }
 
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let directory = entryDirectory(named: name)
-    return try directory.files().map { measured(name, directory, $0) }
-  }
-
-  func measured(
-    _ name: String, _ directory: EntryDirectory, _ files: EntryDirectory.Files
-  ) -> MeasuredEntry {
-    var entry = MeasuredEntry(
-      name: name, lastAccess: files.lastAccess, allocatedBytes: files.allocatedBytes,
+    guard let files = try directory.files() else { return nil }
+    let (size, isPinned) = (files.allocatedBytes, files.isPinned)
+    let length = isPinned ? directory.writtenRecord?.length : nil
+    return MeasuredEntry(
+      name: name, lastAccess: files.lastAccess, allocatedBytes: size,
+      pinnedBytes: isPinned ? EntryDirectory.pinnedBytes(allocated: size, length: length) : nil,
       keep: files.keep)
-    if files.isPinned {
-      entry.pinnedBytes = EntryDirectory.pinnedBytes(
-        allocated: files.allocatedBytes, length: directory.writtenRecord?.length)
-    }
-    return entry
   }
 
   func touch(_ name: String) {
@@ -220,124 +177,101 @@ final class DiskBudget: Sendable {
     try? disk.setChangeTime(of: entryDirectory(named: name).recordPath, to: time)
   }
 
-  // MARK: Pinned entries
-
   var pinnableBytes: Int64? { usableLimit.map { $0 - Self.overhead } }
 
-  func pinnedBytes(except names: Set<String>) -> Int64 {
-    index.withLock { $0.pinnedBytes(except: names) }
-  }
-
-  /// Whether the resource would fit if only the other pinned entries were stored.
+  /// Whether the resource would fit beside the other pinned entries.
   func canHold(_ length: Int64?, for name: String) -> Bool {
     guard let length, let pinnableBytes else { return true }
-    return length <= pinnableBytes - pinnedBytes(except: [name])
+    return length <= pinnableBytes - index.withLock { $0.pinnedBytes(except: [name]) }
   }
 }
 
-/// Scans of every entry in the background, to measure the directory and to find entries to evict.
+/// Scans in the background, which measure the directory and find entries to evict.
 extension DiskBudget {
   @discardableResult
   func startScan() -> Task<Void, Never> {
     index.withLock { index in
       if let scan = index.scan { return scan }
       let task = Task(executorPreference: IOThreads.background) {
-        var failure: DiskError?
-        do throws(DiskError) { failure = try await self.scan() } catch { failure = error }
-        let last = self.index.withLock { [failure] index in
-          index.leaveScan()
-          defer { index.scanFailure = failure }
-          return index.scanFailure
-        }
-        guard let failure, failure.code != last?.code else { return }
+        let failure = await self.scan()
+        guard self.index.withLock({ $0.leaveScan(failure) }), let failure else { return }
         self.report(
           .warning(
-            "\(self.directory) could not be scanned completely: \(failure). Until it can be, files "
-              + "that other programs remove stay counted; if the directory itself cannot be read, and "
-              + "no size is known, little is stored, to stay within the limit. Check its permissions."
-          ))
+            "\(self.directory) could not be scanned completely: \(failure). Files that other programs "
+              + "remove may stay counted, and little may be stored. Check its permissions."))
       }
       index.scan = task
       return task
     }
   }
 
-  /// Returns why a shard or an entry was passed over; nil if none was.
-  private func scan() async throws(DiskError) -> DiskError? {
+  /// Returns why it failed, or why a shard was passed over.
+  private func scan() async -> DiskError? {
     let began = ContinuousClock.now
     let start = usage.update { record in
-      record.beginMeasurement()
+      record.dropDeadWriters()
       return record
     }
     index.withLock { $0.beginScan() }
-    var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
-    var failure: DiskError?
-    // What may stay unreadable for good does not keep the rest from being measured.
-    func passOver(_ error: DiskError) throws(DiskError) {
-      if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
-      failure = error
-    }
-    // In random order, so that the first entries are a sample of all.
-    for shard in try shards().shuffled() {
-      if Task.isCancelled { return nil }
-      do throws(DiskError) {
-        let path = "\(entriesPath)/\(shard)"
-        let names = try names(inShard: shard)
-        if names.isEmpty { disk.removeIfEmpty(path) }
-        sum += try disk.allocated([path])
-        for name in names {
-          do throws(DiskError) {
-            guard let entry = try measure(name) else { continue }
-            sum += entry.allocatedBytes
-            index.withLock { $0.note(entry) }
-          } catch { try passOver(error) }
+    var refusal: DiskError?
+    do throws(DiskError) {
+      var sum = try disk.allocated([directory, entriesPath, "\(directory)/\(UsageFile.name)"])
+      // In random order, so that the first entries are a sample of all.
+      for shard in try shards().shuffled() {
+        if Task.isCancelled { return nil }
+        do throws(DiskError) { try measure(shard: shard, &sum) } catch {
+          guard error.isRefused else { throw error }
+          refusal = error
         }
-      } catch { try passOver(error) }
-      // Others wait for the same threads.
-      await Task.yield()
-    }
-    // The size of what was passed over is only known as a part of the count, which then stays.
-    if failure != nil { sum = max(sum, start.used) }
-    usage.update { [sum, isPartial = failure != nil] record in
-      if isPartial, record.isMeasured, sum == start.used { return }
-      record.endMeasurement(since: start, measured: sum)
-    }
-    index.withLock { $0.endScan(began: began, ended: .now) }
-    return failure
+        // Others wait for the same threads.
+        await Task.yield()
+      }
+      usage.update { [sum, refusal] record in
+        // The size of what was passed over is only known as a part of the count.
+        if refusal != nil, record.isMeasured { return }
+        record.endMeasurement(since: start, measured: refusal == nil ? sum : max(sum, start.used))
+      }
+    } catch { return error }
+    index.withLock { $0.endScan(began: began) }
+    return refusal
   }
 
-  /// Waits until the usage is known, and enough entries to select from: all of a few, or a sample of
-  /// many. No longer than a second. Returns whether the usage is known: nothing is evicted for a guess.
+  private func measure(shard: String, _ sum: inout Int64) throws(DiskError) {
+    let path = "\(entriesPath)/\(shard)"
+    let names = try names(inShard: shard)
+    if names.isEmpty { disk.removeIfEmpty(path) }
+    sum += try disk.allocated([path])
+    for name in names {
+      guard let entry = try measure(name) else { continue }
+      sum += entry.allocatedBytes
+      index.withLock { $0.note(entry) }
+    }
+  }
+
+  /// Waits, for a second at most, until the usage is known, and enough entries to select from: all,
+  /// or a sample of many. Returns whether the usage is known: nothing is evicted for a guess.
   func waitForCandidates() async -> Bool {
-    let start = ContinuousClock.now
-    var scan: Task<Void, Never>?
-    while true {
-      let (isScanned, count, running) = index.withLock { ($0.lastScan != nil, $0.count, $0.scan) }
-      let isKnown = usage.update(\.isMeasured)
+    let isScanned = index.withLock { $0.lastScan != nil }
+    if isScanned, usage.update(\.isMeasured) { return true }
+    let (scan, end) = (startScan(), ContinuousClock.now + .seconds(1))
+    while .now < end, !Task.isCancelled, index.withLock({ $0.scan == scan }) {
       // Among 200 entries, some were probably not used for long.
-      if isKnown, isScanned || running != nil && count >= 200 { return true }
-      if .now - start > .seconds(1) { return isKnown }
-      // If it has failed, the next caller starts another one.
-      if scan != nil, scan != running { return isKnown }
-      scan = startScan()
-      do { try await Task.sleep(for: .milliseconds(1)) } catch { return isKnown }
+      let isEnough = isScanned || index.withLock { $0.count >= 200 }
+      if isEnough, usage.update(\.isMeasured) { break }
+      try? await Task.sleep(for: .milliseconds(1))
     }
+    return usage.update(\.isMeasured)
   }
 
-  /// Scans every entry again if others may have stored, or pinned, much since the last scan.
-  /// Returns whether a scan completed.
+  /// Scans again if others may have stored, or pinned, much. Returns whether a scan completed.
   @discardableResult
   func rescan() async -> Bool {
-    let last = index.withLock { $0.lastScan?.ended }
-    guard index.withLock({ $0.isOld(at: .now) }) else { return false }
+    guard limit != nil, index.withLock(\.isOld) else { return false }
     await startScan().value
-    return index.withLock { $0.lastScan?.ended != last }
+    return index.withLock { !$0.isOld }
   }
 
-  /// As `rescan`, for the pins of other processes. Without a limit, their number does not matter.
-  func knowPinned() async { if limit != nil { await rescan() } }
-
-  /// Returns unused grants, after the end of a running scan, which is cancelled.
+  /// Cancels a running scan, and returns unused grants.
   func close() async {
     let scan = index.withLock(\.scan)
     scan?.cancel()

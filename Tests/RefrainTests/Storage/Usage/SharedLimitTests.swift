@@ -74,8 +74,7 @@ struct SharedLimitTests {
     let file = directory.usageFile
     // The state left by a killed process. No process has that number.
     file.update { record in
-      _ = record.grant(1 << 20, limit: nil)
-      record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 1 << 20))
+      record.grant(1 << 20, to: UInt64(Int32.max), outstanding: 1 << 20)
     }
     #expect(used == directory.allocated + (1 << 20))
     try await prefetch(["c"], directory.cache(limit: 64 << 20))

@@ -75,7 +75,7 @@ struct UsageOrderTests {
     disk.fail { operation, path in
       guard operation == .list, path == shard else { return nil }
       // Meanwhile, the grant is given back.
-      budget.conclude("b", reserved: 1000, since: nil)
+      budget.conclude("b", reserved: 1000)
       return EACCES
     }
     await budget.startScan().value

@@ -7,25 +7,28 @@ import Testing
 struct UsageRecordTests {
   /// Grants `bytes` to a writer that has nothing else outstanding.
   private func grant(
-    _ record: inout UsageRecord, _ bytes: Int64, to writer: UInt64, quantum: Int64 = 0,
-    limit: Int64? = 1000
+    _ record: inout UsageRecord, _ bytes: Int64, to writer: UInt64, limit: Int64? = 1000
   ) -> Int64? {
-    let granted = record.grant(bytes, quantum: quantum, limit: limit)
-    if let granted { record.note(.init(id: writer, process: 10, outstanding: granted)) }
-    return granted
+    guard record.shortage(of: bytes, limit: limit) == 0 else { return nil }
+    record.grant(bytes, to: writer, outstanding: bytes)
+    return bytes
   }
 
   @Test func `The grants of all writers together stay within the limit`() {
     var record = UsageRecord(boot: 1)
-    #expect(grant(&record, 100, to: 1, quantum: 400) == 400)
-    #expect(grant(&record, 100, to: 2, quantum: 400) == 400)
-    #expect(record.used == 800)
+    var accounts = [Account(), Account()]
+    func reserve(_ bytes: Int64, for index: Int) -> Bool {
+      accounts[index].reserve(bytes, quantum: 400, limit: 1000, from: &record)
+    }
+    #expect(reserve(100, for: 0) && reserve(100, for: 1))
+    #expect(accounts.map(\.outstanding) == [400, 400] && record.used == 800)
     // There is no more room for a quantum, but there is for the bytes needed.
-    #expect(grant(&record, 100, to: 1, quantum: 400) == 100)
-    #expect(grant(&record, 101, to: 2) == nil)
+    #expect(reserve(400, for: 0))
+    #expect(record.used == 900)
+    #expect(!reserve(401, for: 1))
     #expect(record.shortage(of: 101, limit: 1000) == 1)
-    record.free(1)
-    #expect(grant(&record, 101, to: 2) == 101)
+    record.used -= 1
+    #expect(reserve(401, for: 1))
     #expect(record.used == 1000)
   }
 
@@ -33,8 +36,8 @@ struct UsageRecordTests {
     var record = UsageRecord(boot: 1)
     #expect(grant(&record, 5000, to: 1, limit: nil) == 5000)
     #expect(grant(&record, 1, to: 2) == nil)
-    record.free(4500)
-    record.note(.init(id: 1, process: 10, outstanding: 0))
+    record.used -= 4500
+    record.grant(0, to: 1, outstanding: 0)
     #expect(record.used == 500)
     #expect(record.writers.isEmpty)
     #expect(grant(&record, 1, to: 2) == 1)
@@ -46,9 +49,9 @@ struct UsageRecordTests {
     #expect(grant(&record, 60, to: 1, limit: limit) == 60)
     #expect(grant(&record, 60, to: 2, limit: limit) == nil)
     // Grants given back unwritten make room for others, bytes that are freed do not.
-    record.free(60)
+    record.used -= 60
     #expect(grant(&record, 60, to: 2, limit: limit) == nil)
-    record.ungrant(60)
+    record.grant(-60, to: 1, outstanding: 0)
     #expect(grant(&record, 60, to: 2, limit: limit) == 60)
     let start = record
     record.endMeasurement(since: start, measured: 100)
@@ -92,7 +95,7 @@ struct UsageRecordTests {
   @Test func `Bytes freed during a measurement do not come back`() {
     var record = UsageRecord(boot: 1, used: 300)
     let start = record
-    record.free(200)
+    record.used -= 200
     // It saw them before they were freed.
     record.endMeasurement(since: start, measured: 300)
     #expect(record.used == 100)
@@ -101,8 +104,7 @@ struct UsageRecordTests {
   @Test func `A dead writer's grant counts until its bytes are measured`() {
     var record = UsageRecord(boot: 1, used: 300)
     _ = grant(&record, 200, to: 1)
-    record.beginMeasurement { $0.id == 1 }
-    #expect(record.writers.isEmpty)
+    record.writers = [:]
     let start = record
     #expect(record.used == 500)
     record.endMeasurement(since: start, measured: 340)
@@ -110,29 +112,26 @@ struct UsageRecordTests {
   }
 
   @Test func `A writer is dead once its process has ended`() {
-    let own = Int64(ProcessInfo.processInfo.processIdentifier)
     var record = UsageRecord(boot: 1)
-    record.note(.init(id: UsageRecord.Writer.makeID(), process: own, outstanding: 1))
-    record.beginMeasurement()
-    #expect(record.writers.count == 1)
+    for _ in 0..<2 { record.grant(0, to: UsageRecord.newWriter(), outstanding: 1) }
+    record.dropDeadWriters()
+    #expect(record.writers.count == 2)
     // No process has that number; and an earlier process may have had this one's.
-    record.note(.init(id: 7, process: Int64(Int32.max), outstanding: 1))
-    record.note(.init(id: 8, process: own, outstanding: 1))
-    #expect(record.writers.count == 3)
-    record.beginMeasurement()
-    #expect(record.writers.count == 1)
+    record.grant(0, to: UInt64(Int32.max), outstanding: 1)
+    record.grant(0, to: UInt64(getpid()), outstanding: 1)
+    #expect(record.writers.count == 4)
+    record.dropDeadWriters()
+    #expect(record.writers.count == 2)
   }
 
   @Test func `Dead writers leave their places to others`() {
     var record = UsageRecord(boot: 1)
-    for id in 1...UInt64(UsageRecord.mostWriters) {
-      record.note(.init(id: id, process: Int64(Int32.max), outstanding: 1))
+    for number in 1...UInt64(UsageRecord.mostWriters) {
+      record.grant(0, to: number << 32 | UInt64(Int32.max), outstanding: 1)
     }
-    let own = Int64(ProcessInfo.processInfo.processIdentifier)
-    let writer = UsageRecord.Writer(
-      id: UsageRecord.Writer.makeID(), process: own, outstanding: 1)
-    record.note(writer)
-    #expect(record.writers == [writer])
+    let writer = UsageRecord.newWriter()
+    record.grant(0, to: writer, outstanding: 1)
+    #expect(record.writers == [writer: 1])
   }
 
   @Test func `Grants given back during a measurement do not count, also of an unknown usage`() {
@@ -143,12 +142,11 @@ struct UsageRecordTests {
       var account = Account()
       let isGranted = account.reserve(96 << 10, quantum: 8 * mebibyte, limit: nil, from: &record)
       #expect(isGranted)
+      account.entries["\(number)"] = (0, record.measurements)
       account.settle(64 << 10, actual: 64 << 10, for: "\(number)")
-      let counted = account.takeGrowth(of: "\(number)")
-      #expect(counted == 64 << 10)
-      account.conclude(
-        reserved: 32 << 10, actual: (72 << 10) - counted, isCounted: true, in: &record)
-      #expect(account.outstanding == 0)
+      #expect(account.entries["\(number)"]?.bytes == 64 << 10)
+      account.close("\(number)", reserved: 32 << 10, size: 72 << 10, in: &record)
+      #expect(account.outstanding == 0 && account.entries.isEmpty)
     }
     record.endMeasurement(since: start, measured: 900 * mebibyte)
     #expect(record.used == 900 * mebibyte + 100 * 72 << 10)
@@ -157,22 +155,22 @@ struct UsageRecordTests {
   @Test func `Bytes written while an entry is measured stay counted`() {
     var record = UsageRecord(boot: 1)
     var account = Account()
-    var counted: Int64 = 0
+    account.entries["a"] = (0, record.measurements)
+    var before: Account.Counted?
     for growth in [300, 200] as [Int64] {
       let isGranted = account.reserve(growth, limit: nil, from: &record)
       #expect(isGranted)
       // Measured before the second write.
-      counted = account.takeGrowth(of: "a")
+      before = account.entries["a"]
       account.settle(growth, actual: growth, for: "a")
     }
-    #expect(counted == 300)
+    #expect(before?.bytes == 300)
     // Removed down to 100 bytes.
-    account.conclude(reserved: 0, actual: 100 - counted, isCounted: true, in: &record)
+    account.close("a", size: 100, since: before, isLast: false, in: &record)
     #expect(record.used == 300)
-    counted = account.takeGrowth(of: "a")
-    account.conclude(reserved: 0, actual: 200 - counted, isCounted: true, in: &record)
+    account.close("a", size: 300, isLast: false, in: &record)
     #expect(record.used == 300)
-    #expect(account.takeGrowth(of: "a") == 0)
+    #expect(account.entries["a"]?.bytes == 300)
   }
 
   @Test func `A cache with open entries keeps at most one grant unused`() {
@@ -182,8 +180,9 @@ struct UsageRecordTests {
       let isGranted = account.reserve(32 << 10, quantum: 8 << 20, limit: nil, from: &record)
       #expect(isGranted, "\(number)")
     }
-    for _ in 1..<1000 {
-      account.conclude(reserved: 32 << 10, actual: 12 << 10, isCounted: true, in: &record)
+    for number in 1..<1000 {
+      account.entries["\(number)"] = (0, record.measurements)
+      account.close("\(number)", reserved: 32 << 10, size: 12 << 10, in: &record)
       #expect(account.allowance <= 8 << 20)
     }
     #expect(record.used == 999 * 12 << 10 + account.outstanding)
@@ -222,6 +221,18 @@ struct UsageRecordTests {
       #expect(UsageRecord.decode(damaged) == nil, "byte \(index)")
       #expect(UsageRecord.decode(Array(bytes[..<index])) == nil, "cut at \(index)")
     }
+  }
+}
+
+extension Account {
+  /// Settles an entry, by default without what is counted meanwhile.
+  fileprivate mutating func close(
+    _ name: String, reserved: Int64 = 0, size: Int64, since before: Counted? = nil,
+    isLast: Bool = true, in record: inout UsageRecord
+  ) {
+    _ = conclude(
+      name, reserved: reserved, size: size, since: before ?? entries[name], isLast: isLast,
+      in: &record)
   }
 }
 
@@ -289,7 +300,7 @@ private struct RandomLife {
       let gone = bytes(upTo: stored)
       remove(gone)
       interrupt()
-      if record.measurements == mark { record.free(gone) }
+      if record.measurements == mark { record.used -= gone }
     case 4: accounts[index].report(to: &record)
     case 5:
       // Files that are being read are removed.
@@ -298,28 +309,26 @@ private struct RandomLife {
       remove(read)
       held[index] += read
       interrupt()
-      if record.measurements == mark { record.free(read) }
+      if record.measurements == mark { record.used -= read }
       _ = accounts[index].reserve(read, limit: nil, from: &record)
     case 6:
       // An entry with a reserve is opened, written and closed.
-      let mark = record.measurements
       guard accounts[index].reserve(64, limit: 2000, from: &record) else { return }
+      accounts[index].entries["b"] = (0, record.measurements)
       let overhead = bytes(upTo: 64)
       write(overhead)
       interrupt()
-      accounts[index].conclude(
-        reserved: 64 + held[index], actual: overhead,
-        isCounted: record.measurements == mark, in: &record)
+      accounts[index].close("b", reserved: 64 + held[index], size: overhead, in: &record)
       held[index] = 0
     case 7:
       // Killed: nothing is read or written any more.
       guard Bool.random(using: &random) else { return }
-      dead.insert(accounts[index].id)
+      dead.insert(accounts[index].number)
       accounts[index] = Account()
       held[index] = 0
     default:
       if measurement == nil {
-        record.beginMeasurement { [dead] in dead.contains($0.id) }
+        for writer in dead { record.writers[writer] = nil }
         measurement = (record, 0, 0)
       } else {
         endMeasurement()
