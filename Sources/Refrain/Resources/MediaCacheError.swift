@@ -44,7 +44,6 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// The origin's status code, if it sent one.
   public var status: Int?
   package var isTimeout = false
-  package var isForLackOfDescriptors = false
   /// Whether the limit, or the disk, has no room for the bytes or the pin.
   package var hasNoRoom = false
   /// Nil: the code decides (`failure`), or, where `OriginExchange.run` throws it, no retry helps.

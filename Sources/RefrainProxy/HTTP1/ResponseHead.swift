@@ -53,7 +53,6 @@ package struct HTTPError: Error, Sendable, Hashable {
     let status =
       switch error.code {
       case .badURL: 400
-      case .unreachable where error.isForLackOfDescriptors: 503
       case .unreachable: error.isTimeout ? 504 : 502
       case .offline: 504
       case .closed: 503
