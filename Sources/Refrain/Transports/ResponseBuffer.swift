@@ -18,9 +18,11 @@ final class ResponseBuffer: Sendable {
   }
 
   private let state = Mutex(State())
+  /// Read without the lock, under which the library's thread copies bytes.
+  private let hasBytes = Atomic(false)
 
   var isOver: Bool { state.withLock { $0.end != nil } }
-  var isEmpty: Bool { state.withLock(\.chunks.isEmpty) }
+  var isEmpty: Bool { !hasBytes.load(ordering: .relaxed) }
 
   /// Wakes the task if the closure says so.
   func change<Part: Sendable, Failure: Error>(
@@ -28,6 +30,7 @@ final class ResponseBuffer: Sendable {
   ) throws(Failure) -> Part {
     let (part, waiter) = try state.withLock { state throws(Failure) in
       let (part, wakes) = try body(&state)
+      hasBytes.store(!state.chunks.isEmpty, ordering: .relaxed)
       return (part, wakes ? state.waiter.take() : nil)
     }
     waiter?.resume()

@@ -51,7 +51,6 @@
       curl_global_init(Int(CURL_GLOBAL_DEFAULT))
       queue = epoll_create1(Int32(EPOLL_CLOEXEC))
       bell = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
-      // Newer versions of libcurl open a descriptor here, too.
       guard queue >= 0, bell >= 0, let multi = curl_multi_init(), let share = curl_share_init()
       else {
         for descriptor in [queue, bell] { close(descriptor) }

@@ -5,8 +5,6 @@
 
   extension TransportError {
     /// Returns the error of an ended transfer (libcurl-errors(3)); nil if the response is whole.
-    ///
-    /// - Parameter systemError: errno(3) of the last failed connection.
     static func curl(
       _ code: CURLcode, _ text: String, host: String, systemError: Int, hasHead: Bool
     ) -> TransportError? {
