@@ -77,7 +77,7 @@
             }
             #expect(error?.code == .unreachable)
             #expect(
-              error.map { "\($0)".contains("the proxy 127.0.0.1:") } == true,
+              error.map { "\($0)".contains("through a proxy") } == true,
               "\(String(describing: error))")
           }
         }
@@ -102,18 +102,18 @@
         let error = await #expect(throws: MediaCacheError.self) {
           _ = try await read(url(origin), of: origin, ["http_proxy": "odd://me:secret@p.example"])
         }
-        #expect(error.map { "\($0)".contains("p.example") && !"\($0)".contains("secret") } == true)
+        #expect(error.map { "\($0)".contains("proxy") && !"\($0)".contains("secret") } == true)
       }
     }
 
-    @Test func `An unreachable proxy is named, without its password`() async throws {
+    @Test func `An unreachable proxy is reported without its password`() async throws {
       try await withRealOrigin(.nginx) { origin in
         let port = try RawServer.deafPort()
         let error = await #expect(throws: MediaCacheError.self) {
           _ = try await read(
             url(origin), of: origin, ["http_proxy": "http://me:secret@127.0.0.1:\(port)"])
         }
-        #expect(error.map { "\($0)".contains("the proxy 127.0.0.1:\(port)) refused") } == true)
+        #expect(error.map { "\($0)".contains("(through a proxy) refused") } == true)
         #expect(error.map { !"\($0)".contains("secret") } == true)
       }
     }

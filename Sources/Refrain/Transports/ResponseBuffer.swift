@@ -2,7 +2,7 @@
 import Foundation
 import RefrainLocks
 
-/// What has arrived of one response, between a library's thread and the task that reads it.
+/// What has arrived of one response, between a library's thread and the reading task.
 final class ResponseBuffer: Sendable {
   typealias Head = (status: Int, headers: HeaderFields, isDecoded: Bool)
 
@@ -10,31 +10,21 @@ final class ResponseBuffer: Sendable {
     /// Until the task takes it.
     var head: Head?
     var chunks: [Data] = []
-    /// The task, while it waits for the head or the next chunk.
+    /// The task, while it waits.
     fileprivate(set) var waiter: CheckedContinuation<Void, Never>?
-    /// `CancellationError` if nobody wants the rest.
     var end: Result<Void, any Error>?
     /// Whether the library delivers nothing until a chunk is taken (`TransportExchange.goOn`).
     var isPaused = false
-
-    fileprivate var hasNews: Bool { head != nil || !chunks.isEmpty || end != nil }
-
-    var byteCount: Int { chunks.reduce(0) { $0 + $1.count } }
   }
 
   private let state = Mutex(State())
-  /// As of a moment ago, without the lock, under which the library's thread copies bytes.
+  /// Read without the lock, under which the library's thread copies bytes.
   private let hasBytes = Atomic(false)
 
-  /// Whether the response has ended, or nobody waits for it any more.
   var isOver: Bool { state.withLock { $0.end != nil } }
-  var isPaused: Bool { state.withLock(\.isPaused) }
   var isEmpty: Bool { !hasBytes.load(ordering: .relaxed) }
 
-  /// Whether the task waits although there are bytes.
-  var isHoldingBack: Bool { state.withLock { $0.waiter != nil && !$0.chunks.isEmpty } }
-
-  /// Changes what has arrived, and wakes the task if the closure says so.
+  /// Wakes the task if the closure says so.
   func change<Part: Sendable, Failure: Error>(
     _ body: (inout State) throws(Failure) -> (Part, wakes: Bool)
   ) throws(Failure) -> Part {
@@ -47,37 +37,43 @@ final class ResponseBuffer: Sendable {
     return part
   }
 
-  func wake() { change { _ in ((), wakes: true) } }
+  /// Wakes the task for a chunk that is not full.
+  func wake() { change { ((), wakes: !$0.chunks.isEmpty) } }
 
   func receive(_ head: Head) { change { ($0.head = head, wakes: true) } }
 
   /// Ends the response, after what has arrived; without an error, the response is whole.
-  func end(_ error: (any Error)?) {
+  func end(_ error: TransportError?) {
     change { ($0.end = $0.end ?? error.map { .failure($0) } ?? .success(()), wakes: true) }
   }
 }
 
-/// One request and its response, over a library that has a thread of its own.
+/// One request over a library that has a thread of its own.
 protocol TransportExchange: AnyObject, Sendable {
   var response: ResponseBuffer { get }
-  /// Lets a library deliver more that has to pause while bytes are unread.
+  func start()
+  /// Lets a paused library deliver more.
   func goOn()
-  /// Lets the library close the connection: nobody wants the rest. Called once at most.
+  /// Lets the library close the connection. Called once at most.
   func abandon()
 }
 
 extension TransportExchange {
-  func head() async throws -> OriginResponse {
+  /// Starts the request, and waits for the head.
+  func send() async throws -> OriginResponse {
+    try Task.checkCancellation()
     let body = TransportBody(self)
+    start()
     let head = try await take { state in
       if let head = state.head.take() { return head }
       guard let end = state.end else { return nil }
       try end.get()
       throw CancellationError()
     }
-    var response = OriginResponse(status: head.status, headers: head.headers, body: body)
-    response.isDecoded = head.isDecoded
-    return response
+    var received = OriginResponse(status: head.status, headers: head.headers, body: body)
+    received.isDecoded = head.isDecoded
+    received.hasMore = { [response] in !response.isEmpty }
+    return received
   }
 
   /// Returns the next bytes of the body; nil at its end. One caller at a time.
@@ -104,7 +100,7 @@ extension TransportExchange {
         await withCheckedContinuation { continuation in
           response.change { state in
             state.waiter = continuation
-            return ((), wakes: state.hasNews)
+            return ((), wakes: state.head != nil || !state.chunks.isEmpty || state.end != nil)
           }
         }
       }
@@ -114,14 +110,15 @@ extension TransportExchange {
   }
 
   /// Gives up the rest, also what has arrived. May be called again, and after the end.
-  func stop() { end(with: CancellationError()) { $0.end == nil || !$0.chunks.isEmpty } }
+  func stop() { end(with: CancellationError()) }
 
   /// Ends the response at once, in place of what is unread.
-  func end(with error: any Error, if mayEnd: (ResponseBuffer.State) -> Bool = { $0.end == nil }) {
+  func end(with error: any Error) {
     let isRunning = response.change { state in
-      guard mayEnd(state) else { return (false, wakes: false) }
       let isRunning = state.end == nil
-      (state.head, state.chunks, state.end) = (nil, [], .failure(error))
+      if isRunning || !state.chunks.isEmpty {
+        (state.head, state.chunks, state.end) = (nil, [], .failure(error))
+      }
       return (isRunning, wakes: true)
     }
     if isRunning { abandon() }

@@ -2,30 +2,27 @@
 public import Foundation
 
 /// Performs one HTTP GET. It follows no redirect, stores no cookie, decodes no content coding and
-/// retries nothing: its caller decides all that. If a kept connection turns out to be closed,
-/// without a byte of a response, it may resend the request on a new one (RFC 9112 §9.3.1).
+/// retries nothing. If a kept connection turns out to be closed, without a byte of a response, it
+/// may resend the request on a new one (RFC 9112 §9.3.1).
 ///
 /// A user and password are Basic credentials in Authorization. A transport may answer a 401 that
 /// offers Digest authentication (RFC 7616) with them, and then sends no Basic ones to that origin.
 ///
 /// A transport whose library decodes every body must refuse an encoded 206, whose decoded bytes are
-/// not those of the range. It may pass on a 200 without the fields that describe the encoded body:
-/// Content-Encoding, Content-Length, digests.
+/// not those of the range. It may pass on a 200 without the fields that describe the encoded body.
 public protocol Transport: Sendable {
   /// Sends the request and returns as soon as the head of the response has arrived.
   ///
   /// The body is pulled: while nobody requests the next chunk, the transport stops reading from the
   /// connection once its small buffer is full. A transport that cannot stop may end the body of a
-  /// part (206) with a strong validator by an error, after the bytes received. Releasing the body, or
-  /// cancelling the task that iterates it, closes the connection.
+  /// part (206) with a strong validator by an error, after the bytes received. Releasing the body,
+  /// or cancelling the task that iterates it, closes the connection.
   ///
   /// - Throws: `TransportError`; `CancellationError` when the task is cancelled.
   func send(_ request: OriginRequest) async throws -> OriginResponse
 }
 
-/// One GET to an origin.
-///
-/// Within the package, also a client's request that is passed on.
+/// One GET to an origin. Within the package, also a client's request that is passed on.
 public struct OriginRequest: Sendable {
   public var url: URL
   public var headers: HeaderFields
@@ -36,13 +33,12 @@ public struct OriginRequest: Sendable {
   /// Whether a transport that can detect a missing network waits for one, and reports that to
   /// `onConnectivity`; otherwise it fails at once.
   public var waitsForConnectivity = false
-  /// The rules by which the response may be a document, which may come decoded; nil: it is none.
+  /// The rules by which the response may be a document, which may come decoded.
   var documents: (any DocumentRules)?
   /// Whether the URL of the resource, before redirects, names a document.
   var expectsDocument = false
-  /// Whether the request fails (`TransportError.Cause.privateAddress`) if the host's name leads to an
-  /// address of a private network, instead of being sent there. libcurl alone can tell, and only
-  /// where no proxy resolves the name.
+  /// Whether the request fails (`TransportError.Cause.privateAddress`) if the host's name leads to
+  /// an address of a private network: over libcurl, where no proxy resolves the name.
   package var requiresPublicAddress = false
   /// Called by a transport that begins or stops waiting for a network, before `send` returns, on no
   /// particular thread. No timeout applies during the wait.
@@ -53,17 +49,15 @@ public struct OriginRequest: Sendable {
   package var body: Body?
   /// The longest silence in either direction; nil: other code watches it.
   package var longestSilence: Duration?
-  /// Receives the status and the fields of each interim response (1xx, RFC 9110 §15.2) that precedes
-  /// the final one, on no particular thread; must not block. URLSession passes none on.
+  /// Receives the status and the fields of each interim response (1xx, RFC 9110 §15.2), on no
+  /// particular thread; must not block. URLSession passes none on.
   package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?
   /// Whether the request is a client's, which receives the response as it is.
   let isRelayed: Bool
 
   package struct Body: Sendable {
-    /// In bytes.
     package var length: Int64
-    /// Returns the next part, not empty; called as the origin takes them, one by one, until `length`
-    /// bytes have come.
+    /// Returns the next part, not empty, as the origin takes them, until `length` bytes have come.
     package var next: @Sendable () async throws -> Data
 
     package init(length: Int64, next: @escaping @Sendable () async throws -> Data) {
@@ -94,8 +88,7 @@ public struct OriginRequest: Sendable {
     isRelayed = false
   }
 
-  /// Creates a client's request to pass on. `headers` lack Content-Length and Transfer-Encoding,
-  /// which `body` determines.
+  /// - Parameter headers: without those that `body` determines.
   package init(relaying method: String, url: URL, headers: HeaderFields, body: Body? = nil) {
     (self.method, self.url, self.headers, self.body) = (method, url, headers, body)
     longestSilence = .seconds(60)
@@ -110,10 +103,7 @@ extension OriginRequest: Hashable {
       && left.access == right.access && left.waitsForConnectivity == right.waitsForConnectivity
   }
 
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(url)
-    hasher.combine(headers)
-  }
+  public func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
 /// The head of an origin's response, and its body as it arrives.
@@ -163,19 +153,15 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
   public var code: Code
   /// The cause, in one sentence for people.
   public var reason: String
-  /// What the code alone does not say; nil if nothing depends on it.
   package var cause: Cause?
 
   package enum Cause: Sendable, Hashable {
     case noNetwork
-    /// The host's name has no address: it is misspelled, or no name server responded.
+    /// The host's name is misspelled, or no name server responded.
     case noAddress
     case privateAddress
-    /// The transport ended the response because its body was not read, which says nothing of the
-    /// host: the rest can be requested at once.
+    /// The transport ended a response that was not read: the rest can be requested at once.
     case unread
-    /// This program has no descriptor left for a connection, which says nothing of the host.
-    case noDescriptors
   }
 
   public init(_ code: Code, _ reason: String) { self.init(code, reason, cause: nil) }
@@ -200,9 +186,8 @@ public struct TransportError: Error, Sendable, Hashable, CustomStringConvertible
 }
 
 extension OriginRequest {
-  /// Checks that the request can be sent; every transport calls this first. The libraries below
-  /// accept more: other schemes, a header without a name. The error omits the value of a bad
-  /// header, since it may be a password.
+  /// Checks that the request can be sent; every transport calls this first. The error omits the
+  /// value of a bad header, since it may be a password.
   func check() throws(TransportError) {
     let scheme = url.scheme?.lowercased()
     guard scheme == "http" || scheme == "https", url.host()?.isEmpty == false,
@@ -223,11 +208,6 @@ extension MediaCacheError {
   package init(_ error: TransportError, _ purpose: OriginRequest.Purpose) {
     let (code, retry, remedy): (Code, RetryPolicy.Failure?, String) =
       switch error.code {
-      case .unreachable where error.cause == .noDescriptors:
-        (
-          .unreachable, .network,
-          "Try again in a moment, or raise the limit of open files (ulimit -n)."
-        )
       case .unreachable where error.cause == .noAddress:
         (.unreachable, .invalid, "Check the spelling of the URL, and the network.")
       case .unreachable, .connectionLost, .timedOut:
@@ -235,22 +215,12 @@ extension MediaCacheError {
       case .unknownHost: (.unreachable, .permanent, "Check the spelling of the URL.")
       case .refused: (.unreachable, .invalid, "Check the port, and that the server is running.")
       case .untrusted:
-        (
-          .unreachable, .permanent,
-          "Check the URL and the clock of this machine; the server needs a certificate that this "
-            + "machine trusts."
-        )
+        (.unreachable, .permanent, "Check the URL, this machine's clock and its certificates.")
       case .malformed:
-        (
-          .invalidResponse, .permanent,
-          "Check the port and the scheme of the URL: it may not be a web server."
-        )
+        (.invalidResponse, .permanent, "Check the port and the scheme of the URL.")
       case .badURL: (.badURL, nil, "Check the URL.")
       case .networkNotAllowed:
-        (
-          .networkNotAllowed, nil,
-          "Use another network, or allow this one in MediaCache.Configuration.network.\(purpose)."
-        )
+        (.networkNotAllowed, nil, "Allow it in MediaCache.Configuration.network.\(purpose).")
       }
     self.init(code, error.reason, remedy: remedy)
     self.retry = retry
@@ -258,6 +228,6 @@ extension MediaCacheError {
   }
 }
 
-/// A transport whose `send` also passes on clients' requests, with their method and body. It may return
-/// before the body has been sent, and also throws the errors of `OriginRequest.Body.next`.
+/// A transport whose `send` also passes on clients' requests. It may return before the body has
+/// been sent, and also throws the errors of `OriginRequest.Body.next`.
 package protocol RelayingTransport: Transport {}

@@ -5,11 +5,10 @@
   /// Sends requests over the system's libcurl: the default transport on Linux.
   ///
   /// Uses HTTP/1.1, with the distribution's TLS, directly or through the proxies that the
-  /// environment names. The body has back-pressure: once 128 KiB are unread (64 initially, less with
-  /// many requests), nothing more is read from the connection. Only connecting has a time limit
-  /// here, 10 s; `MediaCache.Configuration` limits silence. `OriginRequest.access` and
-  /// `waitsForConnectivity` have no effect: Linux does not report which networks are expensive, nor
-  /// whether there is one.
+  /// environment names. Once 128 KiB of a body are unread, less with many requests, nothing more is
+  /// read from the connection. Only connecting has a time limit here, 10 s;
+  /// `MediaCache.Configuration` limits silence. `OriginRequest.access` and `waitsForConnectivity`
+  /// have no effect: Linux reports neither which networks are expensive, nor whether there is one.
   ///
   /// Basic credentials (RFC 7617) are sent as they are until the origin offers Digest (RFC 7616);
   /// from then on libcurl sends Digest, also with the passwords of `Settings.credentialsFile`.
@@ -18,16 +17,14 @@
   public struct CurlTransport: RelayingTransport {
     private let settings: Settings
 
-    public init(_ settings: Settings = Settings()) {
-      self.settings = settings
-    }
+    public init(_ settings: Settings = Settings()) { self.settings = settings }
 
     /// Starts the thread unless it runs. Without room for it, the first request fails.
-    func startThread() { _ = try? CurlLoop.with(settings) }
+    func startThread() { _ = try? CurlThread.with(settings) }
 
     public func send(_ request: OriginRequest) async throws -> OriginResponse {
       try request.check()
-      return try await CurlExchange(request, on: CurlLoop.with(settings)).send()
+      return try await CurlExchange(request, on: CurlThread.with(settings)).send()
     }
   }
 
@@ -35,24 +32,20 @@
     /// How servers are reached, and which are trusted. Nil properties use the defaults of libcurl
     /// and the system, as does the TLS of a proxy.
     public struct Settings: Sendable, Hashable {
-      /// The proxies in use (see `init(environment:)`).
       var proxies: ProxyEnvironment
       /// A file of certificate authorities in PEM, in place of the system's.
       public var certificateFile: String?
       /// A directory of such files, each named by its hash (openssl-rehash(1)).
       public var certificateDirectory: String?
-      /// Whether certificates are verified. False: anybody on the network path can read and change
-      /// the traffic.
+      /// False: anybody on the network path can read and change the traffic.
       public var verifiesCertificates = true
-      /// A file with users and passwords of hosts, as `~/.netrc` (curl(1), `--netrc-file`). They
-      /// are sent to these hosts with each request without its own Authorization: as Basic
-      /// credentials, or as Digest to an origin that asks for it.
+      /// A file with users and passwords of hosts, as `~/.netrc` (curl(1), `--netrc-file`), for
+      /// requests without their own Authorization: as Basic credentials, or as Digest.
       public var credentialsFile: String?
-      /// A network interface, a host name or an address of this machine from which connections are
-      /// made (CURLOPT_INTERFACE(3)).
+      /// The network interface, host name or address of this machine for connections
+      /// (CURLOPT_INTERFACE(3)).
       public var networkInterface: String?
-      /// Addresses that replace those of the name server, each as `HOST:PORT:ADDRESS`
-      /// (CURLOPT_RESOLVE(3)).
+      /// Addresses in place of the name server's: `HOST:PORT:ADDRESS` (CURLOPT_RESOLVE(3)).
       public var addresses: [String] = []
 
       /// Creates settings from the environment. Requests to this machine never use a proxy.
@@ -60,58 +53,41 @@
       /// - Parameter environment: read for `http_proxy`, `https_proxy`, `all_proxy` (also in
       ///   capitals, except the first) and `no_proxy`, for `SSL_CERT_FILE` and `SSL_CERT_DIR`.
       public init(environment: [String: String] = ProcessInfo.processInfo.environment) {
-        func value(_ name: String) -> String? {
-          environment[name].flatMap { $0.isEmpty ? nil : $0 }
-        }
+        let environment = environment.filter { !$0.value.isEmpty }
         proxies = ProxyEnvironment(environment)
-        certificateFile = value("SSL_CERT_FILE")
-        certificateDirectory = value("SSL_CERT_DIR")
+        certificateFile = environment["SSL_CERT_FILE"]
+        certificateDirectory = environment["SSL_CERT_DIR"]
       }
     }
   }
 
-  /// The proxies that the environment names, and their exceptions (`no_proxy`). A pure value.
-  ///
-  /// `HTTP_PROXY` in capitals is ignored: in a CGI script it is the client's `Proxy:` header.
-  /// Requests to this machine (`localhost`, `127.0.0.0/8`, `::1`) never use a proxy.
+  /// The proxies that the environment names. `HTTP_PROXY` in capitals is ignored: in a CGI script
+  /// it is the client's `Proxy:` header.
   struct ProxyEnvironment: Sendable, Hashable {
     private var byScheme: [String: String] = [:]
-    private var other: String?
-    private var exceptions: [String] = []
+    /// Each a name, which includes its subdomains; an address, or a range of them such as
+    /// `10.0.0.0/8`; `*` for all.
+    private var exceptions = ["localhost", "127.0.0.0/8", "::1"]
 
     init(_ environment: [String: String]) {
       func first(_ names: String...) -> String? {
         names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
       }
-      byScheme["http"] = first("http_proxy")
-      byScheme["https"] = first("https_proxy", "HTTPS_PROXY")
-      other = first("all_proxy", "ALL_PROXY")
-      exceptions = (first("no_proxy", "NO_PROXY") ?? "").lowercased()
+      byScheme["http"] = first("http_proxy", "all_proxy", "ALL_PROXY")
+      byScheme["https"] = first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+      exceptions += (first("no_proxy", "NO_PROXY") ?? "").lowercased()
         .split { $0 == "," || $0.isWhitespace }.map(String.init)
     }
 
-    /// Returns a proxy in libcurl's form: `http://user:password@host:3128`, `socks5://…`; http without
-    /// a scheme.
+    /// Returns a proxy in libcurl's form: `http://user:password@host:3128`, `socks5://…`.
     func proxy(for url: URL) -> String? {
       guard let scheme = url.scheme?.lowercased(), let host = url.host()?.lowercased(),
-        let proxy = byScheme[scheme] ?? other
+        let proxy = byScheme[scheme]
       else { return nil }
       let name = host.hasSuffix(".") ? String(host.dropLast()) : host
-      guard !NetworkAddress.isLoopback(host: name), !name.hasSuffix(".localhost") else {
-        return nil
-      }
       return exceptions.contains { Self.exception($0, names: name) } ? nil : proxy
     }
 
-    /// Returns a proxy's name for messages, without its password.
-    static func name(of proxy: String) -> String {
-      let authority = proxy.firstRange(of: "://").map { proxy[$0.upperBound...] } ?? proxy[...]
-      let host = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] }
-      return String((host ?? authority).prefix { $0 != "/" })
-    }
-
-    /// - Parameter text: an entry of `no_proxy`: a name, which includes its subdomains; an address, or
-    ///   a range of them such as `10.0.0.0/8`; `*` for all.
     private static func exception(_ text: String, names host: String) -> Bool {
       let parts = text.split(separator: "/", maxSplits: 1)
       if let network = parts.first.flatMap({ NetworkAddress(host: $0) }),

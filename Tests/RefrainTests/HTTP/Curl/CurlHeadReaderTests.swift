@@ -133,12 +133,6 @@
         ])
     }
 
-    @Test func `A folded field value is joined`() {
-      #expect(
-        outcome("HTTP/1.1 200 OK", "A: 1", " 2", "\t3", "Cache-Control:", " no-store")
-          == .head(.init(status: 200, headers: ["A": "1 2 3", "Cache-Control": "no-store"])))
-    }
-
     @Test func `White space before a colon is removed`() {
       #expect(
         outcome("HTTP/1.1 200 OK", "A : 1", "B\t: 2")
@@ -146,7 +140,7 @@
     }
 
     @Test(arguments: [
-      ["X: a\u{1}b"], ["X: a\rX-Evil: 1"], ["X: a\u{7F}"], ["X: a", " \u{1}b"],
+      ["X: a\u{1}b"], ["X: a\rX-Evil: 1"], ["X: a\u{7F}"],
       ["bad name: x"], [": nameless"], ["X-\u{E9}: x"], ["X(1): x"],
       ["\u{1}X: x"], ["Set-Cookie: a=\rb"], ["ETag: \"\u{1}\""], ["Content Length: 7"],
     ])
@@ -173,7 +167,7 @@
         ["HTTP/1.1 20 OK"], ["HTTP/1.1 2000 OK"], ["HTTP/1.1 +20 OK"], ["HTTP/2 200"], ["HTTP/1.1"],
         ["HTTP/1.1 099 Low"], ["FTP/1.1 200 OK"], ["ICY garbage"], ["HTTP/1.1 101 Switching"],
         ["HTTP/1.1 200 OK", " folded: first"], ["HTTP/1.1 200 OK", "no colon"],
-        ["HTTP/1.1 200 OK", "\rA: 1"], ["HTTP/1.1 200 O\u{0}K"],
+        ["HTTP/1.1 200 OK", "\rA: 1"], ["HTTP/1.1 200 OK", "A: 1", " 2"],
       ] + unsafeFields.map { ["HTTP/1.1 200 OK"] + $0 })
     func `An invalid or ambiguous head is malformed`(_ lines: [String]) {
       let step = read(lines + [""]).first

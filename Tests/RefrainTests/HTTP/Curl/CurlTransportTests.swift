@@ -113,14 +113,11 @@
     /// Each keeps the chunk that it was given when it was the last one to begin: a killed process
     /// loses no more than 256 KiB.
     @Test func `Four exchanges that start at the worst moments hold less than 192 KiB`() {
-      let chunks = (1...5).map { count in
-        let limit = CurlExchange.limits(exchanges: count).bytes
-        return max(limit, CurlExchange.fullChunk(of: limit) + 16 << 10)
-      }
+      let chunks = (1...5).map { CurlExchange.limits(exchanges: $0).full + 16 << 10 }
       #expect(chunks.reduce(0, +) <= 192 << 10)
       let (none, one) = (CurlExchange.limits(exchanges: 0), CurlExchange.limits(exchanges: 1))
-      #expect(one.chunks == none.chunks && one.bytes == none.bytes)
-      #expect(CurlExchange.limits(exchanges: 500).bytes == 16 << 10)
+      #expect(one.chunks == none.chunks && one.full == none.full)
+      #expect(CurlExchange.limits(exchanges: 500).full == 8 << 10)
     }
 
     @Test func `Connections are reused`() async throws {

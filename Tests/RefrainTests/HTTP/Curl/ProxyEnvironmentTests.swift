@@ -59,13 +59,5 @@
     func `Hosts not in no_proxy use the proxy`(_ exceptions: String, _ url: String) throws {
       #expect(try proxy(["http_proxy": "p", "no_proxy": exceptions], url) == "p")
     }
-
-    @Test(arguments: [
-      ("http://u:secret@proxy.example:3128/", "proxy.example:3128"), ("proxy:3128", "proxy:3128"),
-      ("socks5h://u:p@[::1]:1080", "[::1]:1080"), ("", ""),
-    ])
-    func `A proxy is named without its password`(_ url: String, _ name: String) {
-      #expect(ProxyEnvironment.name(of: url) == name)
-    }
   }
 #endif
