@@ -2,27 +2,26 @@
 import Foundation
 
 extension Fetch {
-  /// Creates the files of an empty resource; otherwise the first byte creates them.
-  func prepareIfEmpty() async {
-    if generation.withState({ $0.length == 0 }) { _ = await entry.storage.prepare(generation) }
-  }
-
-  typealias Judgement = (ResponseCheck.Verdict?, [GenerationState.Action])
+  /// Nil: the response brings nothing that is needed.
+  typealias Judgement = (verdict: ResponseCheck.Verdict?, actions: [GenerationState.Action])
 
   /// Judges a response against what is known by now, and records its metadata in the same critical
   /// section: of two first responses, possibly of two versions, the second is judged by the first.
-  /// Without a verdict, another response brings the same bytes.
   @inline(never)
-  func judged(
-    _ response: OriginExchange.Response, asked: ByteRange, sentIfRange: Bool
-  ) -> Judgement {
-    let (now, url) = (now.wall, entry.resource.url)
+  func judged(_ response: OriginExchange.Response, _ exchange: OriginExchange) -> Judgement {
+    let (now, url, request) = (now.wall, entry.resource.url, exchange.wanted)
     return generation.withState { state -> Judgement in
-      let known = state.info == nil ? nil : state.knownToCheck
+      // A generation that the response to a confirmation has begun is not confirmed by it.
+      let isConfirming = request.isConfirmation && state.info != nil
+      let known = state.info == nil ? nil : isConfirming ? request.known : state.knownToCheck
       let check = ResponseCheck(
-        asked: asked, known: known, sentIfRange: sentIfRange,
+        asked: request.range, known: known, sentIfRange: request.ifRange != nil,
         statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      if isConfirming {
+        let bringsBytes = confirm(by: response, &verdict, request, in: &state)
+        return (bringsBytes ? verdict : nil, state.takeActions())
+      }
       if known == nil, state.isOneResponse {
         switch verdict {
         case .part(let range, let facts) where range == 0..<(facts.length ?? .max):
@@ -39,20 +38,20 @@ extension Fetch {
       case .whole(let facts):
         if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
-          // Readers wait for another response, which is arriving already.
-          if state.isLive,
-            state.fetches.all.contains(where: { $0.key != id && $0.value.isReceivingWhole })
-          {
-            return (nil, [])
-          }
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
-          guard isFirst else { return (.changed, []) }
+          guard isFirst else {
+            // Readers wait for another response if one is arriving already.
+            let isArriving = state.fetches.all.contains { $0.key != id && $0.value.isReceivingWhole }
+            return (state.isLive && isArriving ? nil : .changed, [])
+          }
           state.liveEnd = 0
           state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }
         let end = state.length ?? .max
-        guard state.fetches.beginWhole(id, to: end, at: asked.lowerBound) else { return (nil, []) }
+        guard state.fetches.beginWhole(id, to: end, at: request.range.lowerBound) else {
+          return (nil, [])
+        }
         note(facts, response, isWhole: true, in: &state)
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
@@ -65,49 +64,85 @@ extension Fetch {
     }
   }
 
-  func use(
-    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
-    exchange: OriginExchange
-  ) async -> Outcome {
+  /// Records what a response to a confirmation says of the generation. Returns false if that is all
+  /// that it has; otherwise its bytes are used as those of any response, or its error is.
+  private func confirm(
+    by response: OriginExchange.Response, _ verdict: inout ResponseCheck.Verdict,
+    _ request: FetchRequest, in state: inout GenerationState
+  ) -> Bool {
     switch verdict {
-    case .part(let range, _):
-      return await receive(response, range: range, exchange: exchange)
-    case .whole(let facts):
+    case .transient, .invalid, .failed: return true
+    case .notModified,
+      .beyondEnd(length: 0) where request.known.length == 0:
+      confirmed(response, bringing: nil, in: &state)
+      return false
+    case _ where request.isConfirmed(by: verdict, hasBeenRead: state.hasBeenRead):
+      return confirmed(response, bringing: verdict, in: &state)
+    case .part, .whole, .changed, .beyondEnd:
+      // A reader asked for the newest version: its request is not one of a row.
+      if state.isOneResponse {
+        state.representation.follow(replacements: Validator.mostReplacements)
+      }
+      verdict = .changed
+      return true
+    }
+  }
+
+  func use(
+    _ judgement: Judgement, of response: OriginExchange.Response, _ exchange: OriginExchange
+  ) async -> Outcome {
+    await prepare(judgement, exchange)
+    switch judgement.verdict {
+    case .part(let range, _)?: return await receive(response, range, exchange)
+    case .whole(let facts)?:
       tell { $0.begin(StreamStation(response.headers)) }
       let length = facts.length ?? generation.withState(\.length)
-      return await receive(response, range: 0..<(length ?? .max), exchange: exchange)
-    default: return await useOther(verdict, of: response, asked: asked, exchange: exchange)
+      return await receive(response, 0..<(length ?? .max), exchange)
+    case let verdict?: return await useOther(verdict, of: response, exchange)
+    case nil: return .done
     }
+  }
+
+  @inline(never)
+  private func prepare(_ judgement: Judgement, _ exchange: OriginExchange) async {
+    let (isHanded, isEmpty, isConfirming) = generation.withState {
+      ($0.handed != nil, $0.length == 0, $0.fetches[id]?.isConfirmation == true)
+    }
+    if isHanded { entry.startAnew(after: generation) }
+    if exchange.wanted.isConfirmation, !isConfirming {
+      events.send(.fetchStarted(entry.key, exchange.wanted.range))
+    }
+    // Otherwise the first byte creates the files.
+    if isEmpty { _ = await entry.storage.prepare(generation) }
+    generation.carryOut(judgement.actions)
   }
 
   /// Apart, so that a fetch that receives does not hold what this needs.
   @inline(never)
   private func useOther(
-    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response, asked: ByteRange,
-    exchange: OriginExchange
+    _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response,
+    _ exchange: OriginExchange
   ) async -> Outcome {
     switch verdict {
     case .part, .whole: return .done
     case .notModified:
-      var error = ResponseCheck.invalid("answered 304, but was not asked to revalidate")
-      guard exchange.passesOnErrors() else { return .again(error) }
-      error = await exchange.keeping(response, in: error)
-      error.status = response.status
-      return .failed(error)
+      return .again(ResponseCheck.invalid("answered 304, but was not asked to revalidate"))
     case .changed:
       let now = now.uptime
       if generation.withState({ $0.hasChangedTooOften(at: now) }) {
         return .failed(GenerationState.keepsChanging)
       }
-      return await giveWay(to: response, asked: asked, exchange: exchange)
-    case .beyondEnd(let length): return beyondEnd(length, asked: asked.lowerBound)
+      return await giveWay(to: response, exchange)
+    case .beyondEnd(let length): return beyondEnd(length, asked: exchange.wanted.range.lowerBound)
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
       // Neither the response to the range nor that without it was usable. Two that contradict each
-      // other may be an accident.
-      return response.droppedRange && response.chain.statedLength == nil
-        ? .failed(error) : .again(error)
+      // other may be an accident, and a confirmation that fails leaves the stored bytes.
+      let isFinal =
+        response.droppedRange && response.chain.statedLength == nil
+        && !exchange.wanted.isConfirmation
+      return isFinal ? .failed(error) : .again(error)
     case .failed(let error): return .failed(await exchange.keeping(response, in: error))
     }
   }
@@ -136,11 +171,11 @@ extension Fetch {
     events.send(.streamTitle(entry.key, title))
   }
 
-  func note(
+  private func note(
     _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response, isWhole: Bool,
     in state: inout GenerationState
   ) {
-    let keeper = self.keeper(response)
+    let keeper = keeper(response)
     let freshness = Freshness(
       status: response.status == 203 ? 203 : 200, headers: response.headers,
       requestTime: response.requestTime,
@@ -191,8 +226,8 @@ extension Fetch {
   /// Begins another generation with a response whose bytes differ from this one's, which ends in any
   /// case. The fetch continues there, so that nothing is requested twice; readers that have read
   /// nothing move over, and join it.
-  func giveWay(
-    to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
+  private func giveWay(
+    to response: OriginExchange.Response, _ exchange: OriginExchange
   ) async -> Outcome {
     let next = Generation(entry: entry, state: entry.stateAfter(generation))
     let (isBackground, areComing, isContradicted) = generation.withState { state in
@@ -203,14 +238,15 @@ extension Fetch {
         state.validator.isShared(with: Validator(headers: response.headers))
       )
     }
+    let range = exchange.wanted.range
     let fetch = next.withState { state in
       let id = state.makeID()
-      state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
+      state.fetches.add(.init(range: range, isBackground: isBackground), as: id)
       state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
-    let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)
-    switch verdict {
+    let judgement = fetch.judged(response, exchange)
+    switch judgement.verdict {
     case .part, .whole, .beyondEnd: break
     default:
       entry.supersede(generation, isContradicted: isContradicted)
@@ -224,7 +260,7 @@ extension Fetch {
         return state.fetches.remove(id)?.task
       }
     }
-    guard let verdict, isReplaced else {
+    guard isReplaced else {
       // Yet another generation has taken the place.
       generation.withState { $0.supersede() }
       return .done
@@ -236,79 +272,39 @@ extension Fetch {
     }
     if isLate { task?.cancel() }
     entry.superseded(generation, isContradicted: isContradicted)
-    next.carryOut(actions)
-    events.send(.fetchStarted(entry.key, asked))
-    await fetch.prepareIfEmpty()
-    return .movedOn(
-      fetch, await fetch.use(verdict, of: response, asked: asked, exchange: exchange))
-  }
-}
-
-extension Fetch {
-  func confirm(
-    by response: OriginExchange.Response, to request: FetchRequest, _ exchange: OriginExchange
-  ) async -> Outcome {
-    let url = entry.resource.url
-    let (isNoPage, hasBeenRead) = generation.withState { ($0.isNoPage(at: url), $0.hasBeenRead) }
-    let check = ResponseCheck(
-      asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
-      statedLength: response.chain.statedLength, isNoPage: isNoPage)
-    let verdict = check.verdict(status: response.status, headers: response.headers, now: now.wall)
-    switch verdict {
-    case .notModified,
-      .beyondEnd(length: 0) where request.known.length == 0:
-      confirmed(response, bringing: nil)
-      return .done
-    case _ where request.isConfirmed(by: verdict, hasBeenRead: hasBeenRead):
-      guard confirmed(response, bringing: verdict) else { return .done }
-      events.send(.fetchStarted(entry.key, request.range))
-    case .part, .whole, .changed, .beyondEnd:
-      // A reader asked for the newest version: its request is not one of a row.
-      generation.withState { state in
-        if state.isOneResponse {
-          state.representation.follow(replacements: Validator.mostReplacements)
-        }
-      }
-      return await giveWay(to: response, asked: request.range, exchange: exchange)
-    case .transient(let error, _), .invalid(let error):
-      return .again(await exchange.keeping(response, in: error))
-    case .failed: break
-    }
-    return await use(verdict, of: response, asked: request.range, exchange: exchange)
+    if !exchange.wanted.isConfirmation { events.send(.fetchStarted(entry.key, range)) }
+    return .movedOn(fetch, await fetch.use(judgement, of: response, exchange))
   }
 
   /// Records that the origin has confirmed the generation, a part of which the response may bring.
   /// Returns whether these bytes are useful: from then on this is an ordinary fetch.
   @discardableResult
   private func confirmed(
-    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
+    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?,
+    in state: inout GenerationState
   ) -> Bool {
-    generation.withState { state in
-      state.representation.confirm(at: response.url)
-      if response.droppedRange { state.fetches.note(.refused) }
-      let merged = StoredFields.merged(
-        state.representation.headers, with: response.headers, isConfirmation: true
-      ).varying(by: response.chain.redirections)
-      let keeper = self.keeper(response)
-      let freshness = state.freshness.map { _ in
-        Freshness.confirmed(
-          by: response.headers, merged: merged, requestTime: response.requestTime,
-          responseTime: response.responseTime, keeper: keeper
-        ).behind(response.chain.redirections, keeper: keeper)
-      }
-      state.representation.refresh(
-        freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
-      state.representation.respond(merged, selectedBy: response.asked.resource.headers)
-      // Ranges are requested again once all that one response brought is confirmed.
-      if state.isComplete { state.representation.follow(replacements: 0) }
-      state.storage.noteRecordStale()
-      let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
-      state.confirmed(at: now)
-      return isOfUse
-    }
+    state.representation.confirm(at: response.url)
+    if response.droppedRange { state.fetches.note(.refused) }
+    let merged = StoredFields.merged(
+      state.representation.headers, with: response.headers, isConfirmation: true
+    ).varying(by: response.chain.redirections)
+    let keeper = keeper(response)
+    let freshness = Freshness.confirmed(
+      by: response.headers, merged: merged, requestTime: response.requestTime,
+      responseTime: response.responseTime, keeper: keeper)
+    state.representation.refresh(
+      freshness.behind(response.chain.redirections, keeper: keeper),
+      askedAt: response.requestTime, confirmedAt: now.uptime)
+    state.representation.respond(merged, selectedBy: response.asked.resource.headers)
+    // Ranges are requested again once all that one response brought is confirmed.
+    if state.isComplete { state.representation.follow(replacements: 0) }
+    state.storage.noteRecordStale()
+    let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
+    state.confirmed(at: now)
+    return isOfUse
   }
 
-  func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
+  private func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
     response.keeper(
       isShared: entry.storage.isShared,
       isSecret: entry.resource.policy.group?.isSecret == true)

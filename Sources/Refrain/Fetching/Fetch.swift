@@ -19,48 +19,29 @@ struct Fetch: Sendable {
     case done
     /// The request is sent again at once: a player now waits for it.
     case askAnew
-    /// The response broke off: another attempt may continue from there.
+    /// Another attempt may continue where the response broke off.
     case again(MediaCacheError, retryAfter: Duration? = nil)
     /// No further attempt helps.
     case failed(MediaCacheError)
     /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before a
     /// player waits for them.
     case onlyForPlayback(MediaCacheError)
-    /// The response has begun another generation, and this fetch continued there.
+    /// The response has begun another generation, where the fetch continues.
     indirect case movedOn(Fetch, Outcome)
   }
 
-  /// What the attempts so far have come to.
-  private struct Course {
-    var isConfirming: Bool
-    /// In a row, without progress.
-    var failures = 0
-    var error: MediaCacheError?
-    var isForBackground = false
-    /// Why the generation could not be confirmed.
-    var unconfirmed: MediaCacheError?
-  }
-
-  /// Brings a range, and confirms the generation first if that is the purpose of the fetch; `first`
-  /// is the outcome of the first attempt if another fetch has made it. A task's memory holds the
-  /// frames of all that it awaits: what each attempt comes to is computed apart, and not inlined.
-  func run(_ range: ByteRange, after first: Outcome? = nil) async {
-    var first = first
-    var course = begin(range, isNew: first == nil)
+  /// Brings a range, and confirms the generation first if that is the purpose of the fetch. A task's
+  /// memory holds the frames of all that it awaits: what an attempt comes to is computed apart, and
+  /// not inlined.
+  func run(_ range: ByteRange) async {
+    var course = Course(of: self, range)
     while !Task.isCancelled {
-      let before = first == nil ? broughtSoFar : 0
-      let outcome = if let first { first } else { await attempt(range) }
-      first = nil
-      if case .movedOn(let fetch, let outcome) = outcome {
-        if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
-        return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
+      let outcome = await course.fetch.attempt(course.range)
+      guard let delay = course.delay(after: outcome), await course.fetch.rest(for: delay) else {
+        break
       }
-      let gained = broughtSoFar - before
-      guard let delay = delay(after: outcome, gaining: gained, in: &course),
-        await rest(for: delay)
-      else { break }
     }
-    end(range, course)
+    course.end()
   }
 
   @inline(never)
@@ -72,86 +53,8 @@ struct Fetch: Sendable {
     return true
   }
 
-  private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }
-
-  @inline(never)
-  private func begin(_ range: ByteRange, isNew: Bool) -> Course {
-    let isConfirming = running?.isConfirmation == true
-    if isNew, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    return Course(isConfirming: isConfirming)
-  }
-
-  /// Returns the delay before another attempt; nil if this was the last.
-  @inline(never)
-  private func delay(
-    after outcome: Outcome, gaining gained: Int64, in course: inout Course
-  ) -> Duration? {
-    var outcome = outcome
-    if let fetch = running {
-      // The response may have brought bytes.
-      if !fetch.isConfirmation { course.isConfirming = false }
-      // If it has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
-    }
-    if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
-      outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
-    }
-    switch outcome {
-    case .done, .movedOn: break
-    case .askAnew: return .zero
-    case .failed(let reason): course.error = reason
-    case .onlyForPlayback where course.isConfirming && !isBackground:
-      // A player now waits for the confirmation.
-      return .zero
-    case .again(let reason, _) where course.isConfirming,
-      .onlyForPlayback(let reason) where course.isConfirming:
-      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
-      // asks again.
-      events.send(
-        .warning(
-          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
-            + "forbids that: \(reason)"))
-      course.unconfirmed = reason
-    case .onlyForPlayback(let reason):
-      course.error = reason
-      course.isForBackground = true
-    case .again(let reason, let retryAfter):
-      course.failures += 1
-      // Nothing new came: the redirects may lead elsewhere by now.
-      if gained <= 0 { entry.requests.forgetChain() }
-      // Once bytes have come, an outage is waited out.
-      let isPlaying = generation.withState { $0.hasBeenRead || $0.fetches[id]?.brought ?? 0 > 0 }
-      guard
-        let delay = origin.retry.delay(
-          after: reason.failure, count: course.failures, isPlaying: isPlaying,
-          retryAfter: retryAfter, gained: gained),
-        generation.withState({ $0.beginRest(id) })
-      else {
-        course.error = reason
-        return nil
-      }
-      events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-      return delay
-    }
-    return nil
-  }
-
-  @inline(never)
-  private func end(_ range: ByteRange, _ course: Course) {
-    let error = course.error
-    // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.phase = .ended }
-    if let error { events.send(.failed(entry.key, error.withoutResponse)) }
-    if !course.isConfirming {
-      events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
-    }
-    generation.withState { state in
-      if let unconfirmed = course.unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
-      state.fetchEnded(id, error: error, isForBackground: course.isForBackground)
-    }
-  }
-
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
+  var isBackground: Bool { running?.isBackground == true }
 
   /// Only a confirmation is for `range`: other fetches know what they have yet to bring.
   private func attempt(_ range: ByteRange) async -> Outcome {
@@ -169,17 +72,10 @@ struct Fetch: Sendable {
     defer { generation.withState { $0.fetches[id]?.endRest() } }
     let began = ContinuousClock.now
     do {
-      return try await exchange.run { [request] response in
-        if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
+      return try await exchange.run { response in
         let latency = (ContinuousClock.now - began).seconds
         generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
-        let (verdict, actions) = judged(
-          response, asked: request.range, sentIfRange: request.ifRange != nil)
-        if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
-        await prepareIfEmpty()
-        generation.carryOut(actions)
-        guard let verdict else { return .done }
-        return await use(verdict, of: response, asked: request.range, exchange: exchange)
+        return await use(judged(response, exchange), of: response, exchange)
       }
     } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
@@ -217,12 +113,11 @@ struct Fetch: Sendable {
     }
   }
 
-  var isBackground: Bool { running?.isBackground == true }
 }
 
 extension Fetch {
   func receive(
-    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange
+    _ response: OriginExchange.Response, _ range: ByteRange, _ exchange: OriginExchange
   ) async -> Outcome {
     var offset = range.lowerBound
     var meter = RateMeter()
@@ -302,18 +197,120 @@ extension Fetch {
       ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
     }
     if isHanded { return .failed(error) }
-    if canGoOn {
-      var error = error
-      // A further response begins at the first byte again.
-      if isWhole { error.retry = .cutShort }
-      return .again(error)
+    guard canGoOn else {
+      entry.supersede(generation)
+      return .done
     }
-    entry.supersede(generation)
-    return .done
+    var error = error
+    // A further response begins at the first byte again.
+    if isWhole { error.retry = .cutShort }
+    return .again(error)
   }
 }
 
-/// Measures how fast an origin sends: bytes over the time spent waiting for them.
+/// What the attempts of a fetch have come to so far.
+private struct Course {
+  private(set) var fetch: Fetch
+  private(set) var range: ByteRange
+  private var isConfirming: Bool
+  /// What the fetch had brought before the last attempt.
+  private var brought: Int64 = 0
+  /// In a row, without progress.
+  private var failures = 0
+  private var error: MediaCacheError?
+  private var isForBackground = false
+  /// Why the generation could not be confirmed.
+  private var unconfirmed: MediaCacheError?
+
+  private var generation: Generation { fetch.generation }
+  private var entry: Entry { fetch.entry }
+  private var events: EventStreams { fetch.events }
+
+  @inline(never)
+  init(of fetch: Fetch, _ range: ByteRange) {
+    (self.fetch, self.range) = (fetch, range)
+    isConfirming = fetch.running?.isConfirmation == true
+    if !isConfirming { events.send(.fetchStarted(entry.key, range)) }
+  }
+
+  /// Returns the delay before another attempt; nil if this was the last.
+  @inline(never)
+  mutating func delay(after outcome: Fetch.Outcome) -> Duration? {
+    var outcome = outcome
+    if case .movedOn(let next, let result) = outcome {
+      if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
+      self = Course(continuing: next)
+      outcome = result
+    }
+    let id = fetch.id
+    var gained: Int64 = 0
+    if let fetch = fetch.running {
+      (gained, brought) = (fetch.brought - brought, fetch.brought)
+      // The response may have brought bytes.
+      if !fetch.isConfirmation { isConfirming = false }
+      // If it has to be read again from its start, a few more bytes are no progress.
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { failures = 0 }
+    }
+    if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
+      outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
+    }
+    switch outcome {
+    case .done, .movedOn: break
+    case .askAnew: return .zero
+    case .failed(let reason): error = reason
+    case .onlyForPlayback where isConfirming && !fetch.isBackground:
+      // A player now waits for the confirmation.
+      return .zero
+    case .again(let reason, _) where isConfirming, .onlyForPlayback(let reason) where isConfirming:
+      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
+      // asks again.
+      events.send(
+        .warning(
+          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
+            + "forbids that: \(reason)"))
+      unconfirmed = reason
+    case .onlyForPlayback(let reason): (error, isForBackground) = (reason, true)
+    case .again(let reason, let retryAfter):
+      failures += 1
+      // Nothing new came: the redirects may lead elsewhere by now.
+      if gained <= 0 { entry.requests.forgetChain() }
+      // Once bytes have come, an outage is waited out.
+      let isPlaying = brought > 0 || generation.withState(\.hasBeenRead)
+      guard
+        let delay = fetch.origin.retry.delay(
+          after: reason.failure, count: failures, isPlaying: isPlaying, retryAfter: retryAfter,
+          gained: gained),
+        generation.withState({ $0.beginRest(id) })
+      else {
+        error = reason
+        return nil
+      }
+      events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+      return delay
+    }
+    return nil
+  }
+
+  /// The other generation's fetch has brought nothing before this.
+  private init(continuing fetch: Fetch) {
+    (self.fetch, range, isConfirming) = (fetch, fetch.running?.range ?? 0..<0, false)
+  }
+
+  @inline(never)
+  func end() {
+    let id = fetch.id
+    // Whoever hears of the end does not find this fetch running.
+    generation.withState { $0.fetches[id]?.phase = .ended }
+    if let error { events.send(.failed(entry.key, error.withoutResponse)) }
+    if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    generation.withState { state in
+      if let unconfirmed { state.confirmed(at: fetch.now, unless: unconfirmed) }
+      state.fetchEnded(id, error: error, isForBackground: isForBackground)
+    }
+  }
+}
+
+/// Measures how fast an origin sends.
 struct RateMeter: Sendable {
   private var waited: Duration = .zero
   private var bytes = 0
