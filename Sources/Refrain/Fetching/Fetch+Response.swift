@@ -252,18 +252,15 @@ extension Fetch {
       entry.supersede(generation, isContradicted: isContradicted)
       return .done
     }
-    var task: Task<Void, Never>?
-    let isReplaced = entry.replace(generation, with: next) {
-      // Before the old generation ends its fetches, it forgets this one.
-      task = generation.withState { state in
-        state.endBody(id)
-        return state.fetches.remove(id)?.task
-      }
-    }
-    guard isReplaced else {
+    guard entry.replace(generation, with: next) else {
       // Yet another generation has taken the place.
       generation.withState { $0.supersede() }
       return .done
+    }
+    // Before the old generation ends its fetches, it forgets this one.
+    let task = generation.withState { state in
+      state.endBody(id)
+      return state.fetches.remove(id)?.task
     }
     let isLate = next.withState { state in
       state.fetches[fetch.id]?.task = task

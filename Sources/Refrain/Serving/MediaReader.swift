@@ -23,6 +23,8 @@ public final class MediaReader: Sendable {
     /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
     var readFromDisk = RangeSet<Int64>()
     let trafficBefore: (received: Int64, requests: Int)
+    /// Fills the holes of the generation (`FillPolicy.wholeResource`).
+    var filling: Task<Void, Never>?
   }
 
   /// Creates a reader of an entry that is already held for it: released if this throws. Without
@@ -46,8 +48,14 @@ public final class MediaReader: Sendable {
     state = CountedMutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored,
-        trafficBefore: traffic))
-    if reader.fillsWhole { entry.beginFilling() }
+        trafficBefore: traffic, filling: Self.filling(of: generation, for: reader)))
+  }
+
+  private static func filling(
+    of generation: Generation, for reader: GenerationState.Reader
+  ) -> Task<Void, Never>? {
+    guard reader.fillsWhole else { return nil }
+    return Task(executorPreference: IOThreads.shared) { await generation.fill() }
   }
 
   /// Returns a further reader of the same version, whatever the origin has by now: for consumers
@@ -108,15 +116,16 @@ public final class MediaReader: Sendable {
     _ = try current()
     guard let next = entry.generationForReader() else { throw GenerationState.closed }
     guard next !== old else { return }
-    next.followOffline()
-    let detached = state.withLock { state -> ReaderID? in
+    let before = state.withLock { state -> State? in
       guard state.generation === old, !state.isCancelled else { return nil }
-      let before = state.id
+      let before = state
       (state.id, state.storedBefore) = Self.attach(state.reader, to: next, isMoved: true)
       state.generation = next
+      state.filling = Self.filling(of: next, for: state.reader)
       return before
     }
-    if let detached { old.leave(detached) }
+    before?.filling?.cancel()
+    if let before { old.leave(before.id) }
   }
 
   @discardableResult
@@ -148,7 +157,7 @@ public final class MediaReader: Sendable {
       return state
     }
     guard let last else { return }
-    if last.reader.fillsWhole { entry.endFilling() }
+    last.filling?.cancel()
     last.generation.leave(last.id)
     entry.release()
   }
