@@ -19,9 +19,15 @@ extension MediaCache {
         } onCancel: {
           reader.cancel()
         }
-      } catch let error as MediaCacheError
-        where attemptsLeft > 0 && mayPass(error, of: prefetch, wasMeasured)
-      {
+      } catch let error as MediaCacheError where attemptsLeft > 0 {
+        // Little is stored until the directory is measured, for example after a reboot. A removal, or
+        // another process, may have the entry for a moment. Opened again, a resource that changed is
+        // the stored version, or replaces it.
+        guard
+          error.hasNoRoom
+            ? prefetch.fits && !wasMeasured
+            : [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
+        else { throw error }
         attemptsLeft -= 1
         received += reader.statistics.bytesFromOrigin
         let scan = error.hasNoRoom ? budget.index.withLock { $0.scan } : nil
@@ -31,21 +37,6 @@ extension MediaCache {
         } while scan != nil && budget.index.withLock { $0.scan == scan }
       }
     }
-  }
-
-  /// Whether a prefetch may succeed if the resource is opened again.
-  private func mayPass(
-    _ error: MediaCacheError, of prefetch: Prefetch, _ wasMeasured: Bool
-  ) -> Bool {
-    if error.hasNoRoom {
-      // Little is stored until the directory is measured, for example after a reboot.
-      return prefetch.fits && !wasMeasured
-        && budget.index.withLock { $0.scan != nil || $0.lastScan != nil }
-    }
-    // A removal, or another process, has the entry, perhaps for a moment; or nothing shows whether
-    // what another process has stored is the version that this one received. Opened again, the
-    // resource is the stored version, or replaces it.
-    return [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
   }
 }
 
@@ -65,45 +56,35 @@ private struct Prefetch: Sendable {
     // The first request begins there.
     reader.withState { state, id in state.readers[id]?.position = start }
     // Before the origin is asked for bytes that cannot be stored.
-    if !holdsAll(reader.knownInformation?.length), await isTaken() { throw MediaCacheError.inUse }
+    if !isStored, await reader.entry.isTaken(for: reader.generation) {
+      throw MediaCacheError.inUse
+    }
     var information = try await reader.contentInformation()
-    if !holdsAll(information.length) {
+    if !isStored {
       // Before anything is evicted.
       guard fits else { throw MediaCacheError.noRoom }
       try await bring()
       information = try await reader.contentInformation()
-      guard holdsAll(information.length) else { throw GenerationState.changed }
+      guard isStored else { throw GenerationState.changed }
     }
     report?(progress)
     return information
   }
 
-  private func isTaken() async -> Bool {
-    let (entry, generation) = (reader.entry, reader.generation)
-    // Not cancelled with the caller: what is prepared then serves other readers, too.
-    return await Task(executorPreference: IOThreads.background) {
-      guard entry.beginTask() else { return false }
-      defer { entry.endTask() }
-      return await entry.storage.isTaken(for: generation)
-    }.value
+  /// What the resource has of the range; nil if its length is not known.
+  private var size: Int64? {
+    reader.knownInformation?.length.map { Int64(range.clamped(to: 0..<max($0, 0)).count) }
+  }
+
+  private var isStored: Bool {
+    guard let size = size ?? (range.upperBound < .max ? Int64(range.count) : nil) else {
+      return false
+    }
+    return reader.cachedSpans.byteCount(in: range) == size
   }
 
   /// Whether the range, as far as its length is known, could be stored at all.
-  var fits: Bool {
-    let wanted = reader.knownInformation?.length.flatMap { self.wanted($0)?.count }.map(Int64.init)
-    return reader.entry.storage.budget.canHold(wanted, for: reader.entry.name)
-  }
-
-  private func holdsAll(_ length: Int64?) -> Bool {
-    guard let wanted = wanted(length) else { return false }
-    return reader.cachedSpans.byteCount(in: wanted) == Int64(wanted.count)
-  }
-
-  /// Returns what the resource has of the range; nil if its end is not known.
-  private func wanted(_ length: Int64?) -> ByteRange? {
-    guard length != nil || range.upperBound < .max else { return nil }
-    return range.clamped(to: 0..<max(length ?? .max, 0))
-  }
+  var fits: Bool { reader.entry.storage.budget.canHold(size, for: reader.entry.name) }
 
   private func bring() async throws {
     let interval = Duration.milliseconds(100)
@@ -111,15 +92,7 @@ private struct Prefetch: Sendable {
     var nextReport = ContinuousClock.now + interval
     while offset < range.upperBound {
       try Task.checkCancellation()
-      let readable: ByteRange
-      do {
-        readable = try await reader.waitUntilReadable(at: offset)
-      } catch let error as MediaCacheError where error.code == .badRange {
-        guard offset > range.lowerBound else { throw error }
-        // The bytes up to here belong to a replaced version, and the new one may end here or
-        // earlier: the next attempt fetches it from its start.
-        return
-      }
+      let readable = try await reader.waitUntilReadable(at: offset)
       if readable.isEmpty { break }
       guard reader.isStoring || reader.cachedSpans.contains(offset) else {
         throw reader.generation.withState(\.storageProblem)
@@ -134,7 +107,7 @@ private struct Prefetch: Sendable {
   private var progress: MediaCache.PrefetchProgress {
     .init(
       storedBytes: reader.cachedSpans.byteCount(in: range),
-      totalBytes: wanted(reader.knownInformation?.length).map { Int64($0.count) },
+      totalBytes: size,
       bytesFromOrigin: receivedBefore + reader.statistics.bytesFromOrigin)
   }
 }

@@ -9,7 +9,7 @@ struct FetchStarter: Sendable {
   let trustsStored: Bool
   /// How long a fetch without readers may stall.
   let abandonedSilence: Duration
-  /// Brings a range of a generation; nothing here knows how.
+  /// Brings a range of a generation.
   let run: @Sendable (Generation, FetchID, ByteRange) async -> Void
 
   func emptyState(of resource: Resource) -> GenerationState {
@@ -20,8 +20,7 @@ struct FetchStarter: Sendable {
   }
 }
 
-/// Gives playback priority over prefetching: while a player anywhere in the cache is short of bytes,
-/// background fetches pause between two chunks.
+/// While a player anywhere in the cache is short of bytes, background fetches pause.
 final class PlaybackPriority: Sendable {
   /// The number of fetches whose bytes players are short of.
   private let short = Atomic(0)

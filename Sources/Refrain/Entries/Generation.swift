@@ -17,7 +17,7 @@ final class Generation: Sendable {
     var lockCount: Int { state.count }
   #endif
 
-  /// Reads or changes the state, then carries out the actions that follow. `body` must only compute.
+  /// Carries out the actions that `body` leaves, which must only compute.
   func withState<Result: Sendable>(_ body: (inout GenerationState) -> Result) -> Result {
     let (result, actions) = state.withLock { state in (body(&state), state.takeActions()) }
     carryOut(actions)
@@ -86,8 +86,8 @@ final class Generation: Sendable {
     }
   }
 
-  /// Like `wait`, but blocks the thread, which must be the caller's own, and none of those that run
-  /// tasks: whoever ends the wait needs them.
+  /// Like `wait`, but blocks the thread, which must be none of those that run tasks: whoever ends the
+  /// wait needs them.
   func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
     let id = withState { $0.makeID() }
     // No lock: it is written once, before the signal, and read after it, which orders both.
@@ -121,7 +121,7 @@ final class Generation: Sendable {
     }
   }
 
-  /// Like `StoredBytes.lose`, for a file that was read and may no longer be this generation's.
+  /// Like `StoredBytes.lose`, for a file that may no longer be this generation's.
   func lose(_ range: ByteRange, of file: EntryFile) {
     let size = (try? file.status())?.size
     withState { if $0.file === file { $0.storage.lose(range, size: size) } }
@@ -129,11 +129,10 @@ final class Generation: Sendable {
 }
 
 extension Generation {
-  /// Examines the bytes of a resource that may be a document (`DocumentRules`) once all are stored:
-  /// the update interval that it states bounds how long it is used without asking. Blocks on the
-  /// disk. `given` is the length of the resource if the state does not have it yet; `written`, a
-  /// range that is not readable yet: a reader that is given the last bytes before their pace is
-  /// known could use the document for too long.
+  /// Examines a resource that may be a document (`DocumentRules`) once all of it is stored: the
+  /// update interval that it states bounds how long it is used without asking. Blocks on the disk.
+  /// `given` is a length that the state does not have yet; `written`, a range that is not readable
+  /// yet: whoever reads it before its pace is known could use the document for too long.
   func learnPace(length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil) {
     let complete = withState { state -> (any DocumentRules, EntryFile, Int64)? in
       guard let rules = state.representation.documents, let file = state.file,

@@ -19,8 +19,20 @@ extension Fetch {
         statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if isConfirming {
-        let bringsBytes = confirm(by: response, &verdict, request, in: &state)
-        return (bringsBytes ? verdict : nil, state.takeActions())
+        switch verdict {
+        case .transient, .invalid, .failed: return (verdict, [])
+        case .notModified,
+          .beyondEnd(length: 0) where request.known.length == 0:
+          return confirmed(response, in: &state)
+        case _ where !request.isConfirmed(by: verdict, hasBeenRead: state.hasBeenRead):
+          // A reader asked for the newest version: its request is not one of a row.
+          if state.isOneResponse {
+            state.representation.follow(replacements: Validator.mostReplacements)
+          }
+          return (.changed, [])
+        case _ where !state.turnIntoFetch(id, by: verdict): return confirmed(response, in: &state)
+        default: break
+        }
       }
       if known == nil, state.isOneResponse {
         switch verdict {
@@ -34,7 +46,8 @@ extension Fetch {
       switch verdict {
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
-        note(facts, response, isWhole: false, in: &state)
+        state.fetches.note(.answered)
+        note(facts, response, in: &state)
       case .whole(let facts):
         if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
@@ -50,41 +63,23 @@ extension Fetch {
         }
         let end = state.length ?? .max
         guard state.fetches.beginWhole(id, to: end, at: request.range.lowerBound) else {
-          return (nil, [])
+          return isConfirming ? confirmed(response, in: &state) : (nil, [])
         }
-        note(facts, response, isWhole: true, in: &state)
+        note(facts, response, in: &state)
       case .beyondEnd(let length?) where known == nil:
         let facts = ResponseCheck.Facts(
           length: length, mimeType: nil, supportsRanges: true,
           validator: Validator(headers: response.headers))
-        note(facts, response, isWhole: false, in: &state)
+        state.fetches.note(.answered)
+        note(facts, response, in: &state)
       default: break
       }
-      return (verdict, state.takeActions())
-    }
-  }
-
-  /// Records what a response to a confirmation says of the generation. Returns false if that is all
-  /// that it has; otherwise its bytes are used as those of any response, or its error is.
-  private func confirm(
-    by response: OriginExchange.Response, _ verdict: inout ResponseCheck.Verdict,
-    _ request: FetchRequest, in state: inout GenerationState
-  ) -> Bool {
-    switch verdict {
-    case .transient, .invalid, .failed: return true
-    case .notModified,
-      .beyondEnd(length: 0) where request.known.length == 0:
-      confirmed(response, bringing: nil, in: &state)
-      return false
-    case _ where request.isConfirmed(by: verdict, hasBeenRead: state.hasBeenRead):
-      return confirmed(response, bringing: verdict, in: &state)
-    case .part, .whole, .changed, .beyondEnd:
-      // A reader asked for the newest version: its request is not one of a row.
-      if state.isOneResponse {
-        state.representation.follow(replacements: Validator.mostReplacements)
+      // Once the fetch is known to bring what readers would request.
+      if isConfirming {
+        state.storage.noteRecordStale()
+        state.confirmed(at: entry.now)
       }
-      verdict = .changed
-      return true
+      return (verdict, state.takeActions())
     }
   }
 
@@ -148,18 +143,14 @@ extension Fetch {
   }
 
   private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
-    if length == nil, asked == 0 {
-      return .failed(
-        MediaCacheError(
-          .status, "The origin answered 416 to a request for the whole resource.",
-          remedy: "Check the URL.", status: 416))
-    }
     return generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
       guard let end = length ?? (state.readable.contains(asked - 1) ? asked : nil) else {
         return .failed(
           MediaCacheError(
-            .badRange, "The origin has no bytes at \(asked) and does not report the length."))
+            asked == 0 ? .status : .badRange,
+            "The origin has no bytes at \(asked) and does not report the length.",
+            remedy: "Check the URL.", status: 416))
       }
       state.end(at: end)
       return .done
@@ -171,32 +162,16 @@ extension Fetch {
     events.send(.streamTitle(entry.key, title))
   }
 
+  /// Records the head of a response that brings bytes, or the length.
   private func note(
-    _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response, isWhole: Bool,
+    _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response,
     in state: inout GenerationState
   ) {
-    let keeper = keeper(response)
-    let freshness = Freshness(
-      status: response.status == 203 ? 203 : 200, headers: response.headers,
-      requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: keeper
-    ).behind(response.chain.redirections, keeper: keeper)
-    var headers = state.representation.headers
-    let isSuccess = (200..<300).contains(response.status)
     // Found before it is woken. A redirect may be for one client as well, and is left to it; the
     // response behind it may be another origin's, or have come for another client.
     let reader =
-      entry.storage.isShared && response.chain.redirections.isEmpty && isSuccess
+      entry.storage.isShared && response.chain.redirections.isEmpty && response.status != 416
       ? state.reader(asking: response.asked.given) : nil
-    // A refusal describes itself, not the resource.
-    if isSuccess {
-      headers = StoredFields.merged(headers, with: response.headers, isConfirmation: false)
-        .varying(by: response.chain.redirections)
-    }
-    state.representation.respond(headers, selectedBy: response.asked.resource.headers)
-    state.representation.lastContact = (now.uptime, true)
-    // A range was answered: the origin supports them after all.
-    if !isWhole { state.fetches.note(.answered) }
     let isFirst = state.info == nil
     if isFirst { state.representation.identify(by: facts.validator) }
     var information =
@@ -214,11 +189,53 @@ extension Fetch {
       state.fetches.ranges != .refused
       && (information.supportsRanges || facts.supportsRanges && !state.isLive)
     information.finalURL = response.url
-    state.representation.refresh(
-      freshness, askedAt: response.requestTime, confirmedAt: now.uptime)
+    state.representation.lastContact = (now.uptime, true)
+    record(response, isConfirmation: false, in: &state.representation)
     if state.isForbidden { state.storage.refuse(.forbidden) }
     state.establish(information)
     state.hand(response.headers, response.status, to: reader)
+  }
+
+  /// Records that the origin has confirmed the generation, by a response that brings nothing else.
+  private func confirmed(
+    _ response: OriginExchange.Response, in state: inout GenerationState
+  ) -> Judgement {
+    state.representation.confirm(at: response.url)
+    if response.droppedRange { state.fetches.note(.refused) }
+    if response.status == 206 { state.fetches.note(.answered) }
+    record(response, isConfirmation: true, in: &state.representation)
+    // Ranges are requested again once all that one response brought is confirmed.
+    if state.isComplete { state.representation.follow(replacements: 0) }
+    state.storage.noteRecordStale()
+    state.confirmed(at: now)
+    return (nil, state.takeActions())
+  }
+
+  private func record(
+    _ response: OriginExchange.Response, isConfirmation: Bool,
+    in representation: inout Representation
+  ) {
+    let keeper = response.keeper(
+      isShared: entry.storage.isShared, isSecret: entry.resource.policy.group?.isSecret == true)
+    var headers = representation.headers
+    // A refusal describes itself, not the resource.
+    if isConfirmation || response.status != 416 {
+      headers = StoredFields.merged(
+        headers, with: response.headers, isConfirmation: isConfirmation
+      ).varying(by: response.chain.redirections)
+    }
+    let freshness =
+      isConfirmation
+      ? Freshness.confirmed(
+        by: response.headers, merged: headers, requestTime: response.requestTime,
+        responseTime: response.responseTime, keeper: keeper)
+      : Freshness(
+        status: response.status == 203 ? 203 : 200, headers: response.headers,
+        requestTime: response.requestTime, responseTime: response.responseTime, keeper: keeper)
+    representation.respond(headers, selectedBy: response.asked.resource.headers)
+    representation.refresh(
+      freshness.behind(response.chain.redirections, keeper: keeper),
+      askedAt: response.requestTime, confirmedAt: now.uptime)
   }
 }
 
@@ -230,9 +247,9 @@ extension Fetch {
     to response: OriginExchange.Response, _ exchange: OriginExchange
   ) async -> Outcome {
     let next = Generation(entry: entry, state: entry.stateAfter(generation))
-    let (isBackground, areComing, isContradicted) = generation.withState { state in
+    let (running, areComing, isContradicted) = generation.withState { state in
       (
-        state.fetches[id]?.isBackground == true,
+        state.fetches[id],
         state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
         state.validator.isShared(with: Validator(headers: response.headers))
@@ -241,7 +258,10 @@ extension Fetch {
     let range = exchange.wanted.range
     let fetch = next.withState { state in
       let id = state.makeID()
-      state.fetches.add(.init(range: range, isBackground: isBackground), as: id)
+      var fetch = GenerationState.RunningFetch(
+        range: range, isBackground: running?.isBackground == true)
+      fetch.task = running?.task
+      state.fetches.add(fetch, as: id)
       state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
@@ -258,53 +278,14 @@ extension Fetch {
       return .done
     }
     // Before the old generation ends its fetches, it forgets this one.
-    let task = generation.withState { state in
+    generation.withState { state in
       state.endBody(id)
-      return state.fetches.remove(id)?.task
+      state.fetches.remove(id)
     }
-    let isLate = next.withState { state in
-      state.fetches[fetch.id]?.task = task
-      state.watch()
-      return state.isOver
-    }
-    if isLate { task?.cancel() }
+    next.withState { $0.watch() }
     entry.superseded(generation, isContradicted: isContradicted)
     if !exchange.wanted.isConfirmation { events.send(.fetchStarted(entry.key, range)) }
     return .movedOn(fetch, await fetch.use(judgement, of: response, exchange))
-  }
-
-  /// Records that the origin has confirmed the generation, a part of which the response may bring.
-  /// Returns whether these bytes are useful: from then on this is an ordinary fetch.
-  @discardableResult
-  private func confirmed(
-    _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?,
-    in state: inout GenerationState
-  ) -> Bool {
-    state.representation.confirm(at: response.url)
-    if response.droppedRange { state.fetches.note(.refused) }
-    let merged = StoredFields.merged(
-      state.representation.headers, with: response.headers, isConfirmation: true
-    ).varying(by: response.chain.redirections)
-    let keeper = keeper(response)
-    let freshness = Freshness.confirmed(
-      by: response.headers, merged: merged, requestTime: response.requestTime,
-      responseTime: response.responseTime, keeper: keeper)
-    state.representation.refresh(
-      freshness.behind(response.chain.redirections, keeper: keeper),
-      askedAt: response.requestTime, confirmedAt: now.uptime)
-    state.representation.respond(merged, selectedBy: response.asked.resource.headers)
-    // Ranges are requested again once all that one response brought is confirmed.
-    if state.isComplete { state.representation.follow(replacements: 0) }
-    state.storage.noteRecordStale()
-    let isOfUse = verdict.map { state.goOnAsFetch(id, with: $0) } ?? false
-    state.confirmed(at: now)
-    return isOfUse
-  }
-
-  private func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
-    response.keeper(
-      isShared: entry.storage.isShared,
-      isSecret: entry.resource.policy.group?.isSecret == true)
   }
 }
 
@@ -320,22 +301,16 @@ extension GenerationState {
     }
   }
 
-  /// Turns a confirmation that brings bytes into an ordinary fetch; false if none are needed.
-  mutating func goOnAsFetch(_ id: FetchID, with verdict: ResponseCheck.Verdict) -> Bool {
-    guard fetches[id] != nil, !isComplete else { return false }
-    switch verdict {
-    case .part(let range, _):
-      fetches.note(.answered)
-      if fetches.ranges != .refused { representation.info?.supportsRanges = true }
+  /// Turns a confirmation into an ordinary fetch; false if its response brings no missing bytes.
+  fileprivate mutating func turnIntoFetch(
+    _ id: FetchID, by verdict: ResponseCheck.Verdict
+  ) -> Bool {
+    if isComplete { return false }
+    if case .part(let range, _) = verdict {
       guard stored.byteCount(in: range) < range.upperBound - range.lowerBound else { return false }
       // Others may have shortened a request for missing bytes and continued from its end.
       if fetches[id]?.bringsBytes == false { fetches[id]?.range = range }
       fetches[id]?.position = range.lowerBound
-    case .whole:
-      let offset = fetches[id]?.range.lowerBound ?? 0
-      guard fetches.beginWhole(id, to: length ?? .max, at: offset) else { return false }
-    default:
-      return false
     }
     fetches[id]?.purpose = .bytes
     return true

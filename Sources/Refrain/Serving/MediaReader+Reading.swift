@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Reading: every call looks for bytes (`find`), and only copies by itself.
 extension MediaReader {
-  // MARK: The resource
-
   /// Returns the known properties of the resource. Waits for the origin's first response if
   /// nothing is stored.
   ///
@@ -17,8 +14,6 @@ extension MediaReader {
   public func contentInformationBlocking() throws -> ContentInformation {
     try findBlocking(at: nil) { $0.lookUpInformation($1) }.found
   }
-
-  // MARK: Bytes
 
   /// Waits until at least one byte at `offset` is readable, and returns the readable range from
   /// there; an empty one if `offset` is the end of the resource, or beyond it.
@@ -39,13 +34,10 @@ extension MediaReader {
     for _ in 0..<Self.mostAttempts {
       let (generation, found) = try await find(at: offset, count: buffer.count)
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
-      let space = Self.space(in: buffer, for: upTo - offset)
+      // Only one thread writes there, and this waits for it.
+      nonisolated(unsafe) let space = Self.space(in: buffer, for: upTo - offset)
       var count = file.readWithoutWaiting(into: space, at: offset) ?? 0
-      if count == 0 {
-        // Only that thread writes there, and this waits for it.
-        nonisolated(unsafe) let lent = space
-        count = await IOThreads.shared.run { file.copy(into: lent, at: offset) ?? 0 }
-      }
+      if count == 0 { count = await IOThreads.shared.run { file.copy(into: space, at: offset) ?? 0 } }
       if count > 0 { return deliver(offset, count) }
       lose(generation, file, at: offset, count: space.count)
     }
@@ -212,12 +204,10 @@ extension MediaReader {
     let reader: MediaReader
     let range: ByteRange
     /// While the requested bytes are available at once, each chunk is twice as long as the one
-    /// before, up to this: a call costs some microseconds besides copying. The first may have
-    /// 120 KiB all the same.
+    /// before, up to this: a call costs some microseconds besides copying.
     package var longest = 960 << 10
 
-    /// The first chunk size; chunks from the network are smaller. Initially below the size from
-    /// which malloc(3) maps fresh pages.
+    /// The first chunk size: below the size from which malloc(3) maps fresh pages.
     static let size = 120 << 10
 
     public func makeAsyncIterator() -> AsyncIterator {
@@ -232,8 +222,8 @@ extension MediaReader {
 
       public mutating func next() async throws -> Data? {
         guard offset < chunks.range.upperBound else { return nil }
-        let (left, isHuge) = chunks.range.upperBound.subtractingReportingOverflow(offset)
-        let capacity = isHuge || left > Int64(size) ? size : Int(left)
+        let left = chunks.range.upperBound - (try MediaReader.place(offset))
+        let capacity = Int(Swift.min(Int64(size), left))
         // Not zeroed, unlike a `Data` created with a size.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
         var isTaken = false

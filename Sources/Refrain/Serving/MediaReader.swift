@@ -6,8 +6,7 @@ import RefrainLocks
 ///
 /// A reader sees one generation of the resource from its first byte on. Its read position decides
 /// what is fetched: reading in sequence widens the read-ahead, reading elsewhere is a seek. All
-/// methods may be called from any thread. A deallocated reader releases its resources, as after
-/// `cancel()`.
+/// methods may be called from any thread. Deallocation cancels it.
 public final class MediaReader: Sendable {
   let entry: Entry
   private let state: CountedMutex<State>
@@ -20,14 +19,14 @@ public final class MediaReader: Sendable {
     var isCancelled = false
     var bytesRead: Int64 = 0
     var storedBefore: RangeSet<Int64>
-    /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
+    /// Those of `storedBefore` that were handed to the reader.
     var readFromDisk = RangeSet<Int64>()
     let trafficBefore: (received: Int64, requests: Int)
     /// Fills the holes of the generation (`FillPolicy.wholeResource`).
     var filling: Task<Void, Never>?
   }
 
-  /// Creates a reader of an entry that is already held for it: released if this throws. Without
+  /// Creates a reader of an entry that is held for it, and released if this throws. Without
   /// `generation`, it may leave the entry's current one for a newer one until it has read.
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
@@ -89,8 +88,6 @@ public final class MediaReader: Sendable {
     }
   }
 
-  // MARK: Its place
-
   /// Limits the reader to the bytes before `end`: read-ahead stops there (up to the smallest
   /// request). If it `readsOn`, one request fetches everything up to there.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
@@ -113,7 +110,6 @@ public final class MediaReader: Sendable {
 
   /// Moves to the current generation; nothing was read of the old one.
   func move(from old: Generation) throws {
-    _ = try current()
     guard let next = entry.generationForReader() else { throw GenerationState.closed }
     guard next !== old else { return }
     let before = state.withLock { state -> State? in
@@ -134,11 +130,9 @@ public final class MediaReader: Sendable {
     let fromDisk = state.withLock { state -> Int64 in
       state.bytesRead += Int64(count)
       let fromDisk = state.storedBefore.byteCount(in: range)
-      guard fromDisk > 0 else { return 0 }
-      // Usually all of the range was stored.
       if fromDisk == Int64(count) {
         state.readFromDisk.insert(contentsOf: range)
-      } else {
+      } else if fromDisk > 0 {
         state.readFromDisk.formUnion(state.storedBefore.intersection(RangeSet(range)))
       }
       return fromDisk
@@ -146,8 +140,6 @@ public final class MediaReader: Sendable {
     if fromDisk > 0 { entry.events.sendTraffic(.servedFromDisk(entry.key, Int(fromDisk))) }
     return count
   }
-
-  // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
   public func cancel() {
@@ -162,8 +154,6 @@ public final class MediaReader: Sendable {
     entry.release()
   }
 
-  // MARK: Known without waiting
-
   var generation: Generation { state.withLock { $0.generation } }
 
   #if DEBUG
@@ -173,7 +163,7 @@ public final class MediaReader: Sendable {
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
 
-  /// Those of `spansBefore` that were handed to the reader since.
+  /// Those of `spansBefore` that were handed to the reader.
   package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
 
   /// The stored ranges of this reader's generation.
@@ -186,17 +176,15 @@ public final class MediaReader: Sendable {
   package var isStoring: Bool { generation.withState { !$0.isTransient } }
 
   /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
-  /// stored and whose origin supports no ranges. False while nothing is known; may become true
-  /// later, when storing ends.
+  /// stored and whose origin supports no ranges. May become true later, when storing ends.
   package var isPassing: Bool {
     generation.withState { state in
-      guard !state.isLive else { return true }
-      guard state.isTransient, let info = state.info else { return false }
-      return info.length == nil && !info.supportsRanges
+      let isEndless = state.info.map { $0.length == nil && !$0.supportsRanges } ?? false
+      return state.isLive || state.isTransient && isEndless
     }
   }
 
-  /// The key of the first resource of the group to which the resource is known to belong.
+  /// The key of the first resource of the group to which the resource belongs, if known.
   package var group: CacheKey? { entry.group.map { CacheKey(rawValue: $0) } }
 
   /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
@@ -205,18 +193,15 @@ public final class MediaReader: Sendable {
     generation.withState { $0.representation.titles.title(at: offset) }
   }
 
-  // MARK: Statistics
-
   public struct Statistics: Sendable, Hashable {
     /// The bytes handed to this reader.
     public var bytesRead: Int64 = 0
     /// The bytes handed to this reader that were stored before it was opened. A byte read several
-    /// times counts once, so that this never exceeds the length of the resource.
+    /// times counts once.
     public var bytesFromDisk: Int64 = 0
-    /// The bytes received from the origin for this resource since the reader was opened, for any
-    /// reader.
+    /// The bytes received from the origin since the reader was opened, for any reader.
     public var bytesFromOrigin: Int64 = 0
-    /// The requests sent to the origin for this resource since the reader was opened.
+    /// The requests sent to the origin since the reader was opened.
     public var requests = 0
 
     public init() {}
@@ -225,14 +210,14 @@ public final class MediaReader: Sendable {
   /// The statistics of this reader so far.
   public var statistics: Statistics {
     let traffic = entry.requests.sums
-    return state.withLock { state in
-      var statistics = Statistics()
+    var statistics = Statistics()
+    state.withLock { state in
       statistics.bytesRead = state.bytesRead
       statistics.bytesFromDisk = state.readFromDisk.byteCount
       statistics.bytesFromOrigin = traffic.received - state.trafficBefore.received
       statistics.requests = traffic.requests - state.trafficBefore.requests
-      return statistics
     }
+    return statistics
   }
 }
 
@@ -257,8 +242,8 @@ extension MediaReader {
 
   /// The full head of a response handed to this reader alone: a shared cache must not store it.
   package var handed: (status: Int, headers: HeaderFields)? {
-    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }?
-      .map { ($0.status, $0.headers) }
+    let handed = withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }
+    return handed?.map { ($0.status, $0.headers) }
   }
 
   /// Reads or changes the state of the generation; not for a cancelled reader, which has left it.
@@ -272,14 +257,13 @@ extension MediaReader {
 
   package var key: CacheKey { entry.key }
 
-  /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
-  /// the response back until that byte exists.
+  /// Requests nothing beyond the reader's end: the origin of a resource that grows could hold the
+  /// response back until that byte exists.
   package func requestNothingBeyondEnd() {
     withState { state, id in state.readers[id]?.minimum = 1 }
   }
 
-  /// Returns the end of the bytes from an offset on that are stored, or that the origin has begun to
-  /// send; the offset itself if there are none. Nil while it sends the whole resource.
+  /// See `GenerationState.announcedEnd`.
   package func announcedEnd(from offset: Int64) -> Int64? {
     generation.withState { $0.announcedEnd(from: offset) }
   }

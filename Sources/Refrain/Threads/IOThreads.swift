@@ -5,21 +5,16 @@ import RefrainLocks
 
 /// Dedicated threads for system calls that block, as a task executor: Swift's cooperative pool has
 /// only as many threads as there are cores, and none of them may wait for a disk.
-///
-/// A task made with `Task(executorPreference:)` runs here from its first line to its last.
 package final class IOThreads: TaskExecutor {
   /// Threads for fetches (which write) and for cold reads.
   package static let shared = IOThreads(name: "refrain.io", count: 4)
-  /// Threads for syncing, scanning and evicting, which may take long. Usually more threads than
-  /// cores: file systems merge syncs that arrive at the same time.
+  /// Threads for syncing, scanning and evicting, which may take long. Usually more than cores: file
+  /// systems merge syncs that arrive at the same time.
   package static let background = IOThreads(name: "refrain.background", count: 8)
-
-  /// One thread for trials of the disk, whose time says whether the disk responds: they must not
-  /// wait for a long sweep.
+  /// For trials of the disk, whose time says whether the disk responds.
   static let trial = IOThreads(name: "refrain.trial", count: 1)
 
-  /// First in, first out; few wait at a time. `waiting` counts those that no thread has taken: only
-  /// these threads wait for it, which are nobody else's.
+  /// First in, first out.
   private let jobs = Mutex<[UnownedJob]>([])
   private let waiting = DispatchSemaphore(value: 0)
 

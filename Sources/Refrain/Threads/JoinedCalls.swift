@@ -2,11 +2,10 @@
 import RefrainLocks
 
 /// Runs one call at a time for each key, for any number of waiting tasks. A cancelled task stops
-/// waiting; the last one to leave cancels the call without waiting for it.
+/// waiting at once; the last one to leave cancels the call.
 final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let calls = Mutex<[Key: (task: Task<Value, any Error>, waiters: Int)]>([:])
 
-  /// Returns the result of the running call for the key, or of `call` if none is running.
   func value(
     for key: Key, _ call: @Sendable @escaping () async throws -> Value
   ) async throws -> Value {
