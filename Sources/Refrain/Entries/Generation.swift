@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import Dispatch
 import Foundation
 import RefrainLocks
 
@@ -73,51 +72,39 @@ final class Generation: Sendable {
   /// Waits until the reader should look again at `offset`, or for the content information (nil).
   func wait(_ reader: ReaderID, at offset: Int64?) async throws {
     let id = withState { $0.makeID() }
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation {
-        (continuation: CheckedContinuation<Void, any Error>) in
-        // No request is made for a reader that has left already.
-        if Task.isCancelled { return continuation.resume(throwing: CancellationError()) }
-        register(id, reader, offset) { continuation.resume(with: $0) }
-        if Task.isCancelled { withState { $0.cancelWaiter(id) } }
-      }
+    try await suspend { wake in
+      // No request is made for a reader that has left already.
+      if Task.isCancelled { return .failure(CancellationError()) }
+      let outcome = withState { $0.wait(id, .init(reader: reader, offset: offset, wake: wake)) }
+      if Task.isCancelled { withState { $0.cancelWaiter(id) } }
+      return outcome
     } onCancel: {
-      withState { $0.cancelWaiter(id) }
+      self.withState { $0.cancelWaiter(id) }
     }
-  }
-
-  /// Like `wait`, but blocks the thread, which must be none of those that run tasks: whoever ends the
-  /// wait needs them.
-  func waitBlocking(_ reader: ReaderID, at offset: Int64?) throws {
-    let id = withState { $0.makeID() }
-    // No lock: it is written once, before the signal, and read after it, which orders both.
-    nonisolated(unsafe) var outcome: Result<Void, any Error> = .success(())
-    let hasOutcome = DispatchSemaphore(value: 0)
-    register(id, reader, offset) { result in
-      outcome = result
-      hasOutcome.signal()
-    }
-    hasOutcome.wait()
-    try outcome.get()
-  }
-
-  private func register(
-    _ id: WaiterID, _ reader: ReaderID, _ offset: Int64?, _ wake: @escaping GenerationState.Wake
-  ) {
-    let waiter = GenerationState.Waiter(reader: reader, offset: offset, wake: wake)
-    if let outcome = withState({ $0.wait(id, waiter) }) { wake(outcome) }
   }
 
   func waitUntilWanted(_ id: FetchID) async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isPaused = withState { state in
-          !Task.isCancelled && state.pause(id) { _ in continuation.resume() }
+    // Nothing resumes it with an error.
+    try? await suspend { wake in
+      withState { !Task.isCancelled && $0.pause(id, wake) } ? nil : .success(())
+    } onCancel: {
+      self.withState { $0.resume(id) }
+    }
+  }
+
+  /// Suspends until what `register` was given is called, unless it returns the outcome.
+  private func suspend(
+    _ register: (@escaping GenerationState.Wake) -> Result<Void, any Error>?,
+    onCancel: @Sendable () -> Void
+  ) async throws {
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        if let outcome = register({ continuation.resume(with: $0) }) {
+          continuation.resume(with: outcome)
         }
-        if !isPaused { continuation.resume() }
       }
     } onCancel: {
-      withState { $0.resume(id) }
+      onCancel()
     }
   }
 

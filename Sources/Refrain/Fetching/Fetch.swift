@@ -79,7 +79,7 @@ struct Fetch: Sendable {
       }
     } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
-        return .onlyForPlayback(error)
+        return isBackground ? .onlyForPlayback(error) : .askAnew
       }
       return error.retry == nil ? .failed(error) : .again(error)
     } catch {
@@ -120,7 +120,7 @@ extension Fetch {
     _ response: OriginExchange.Response, _ range: ByteRange, _ exchange: OriginExchange
   ) async -> Outcome {
     var offset = range.lowerBound
-    var meter = RateMeter()
+    var (received, waited): (Int64, Duration) = (0, .zero)
     var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
     defer {
       generation.withState { state in
@@ -150,22 +150,24 @@ extension Fetch {
       do {
         chunk = try await body.next(isolation: nil)
         hasBegun = true
-      } catch let error as TransportError
-        where error.cause == .unread && generation.withState({ $0.canGoOn(id) })
-      {
-        // Somebody reads on after a pause: the rest is requested, and nothing has failed.
-        exchange.deadline.rest()
-        return .askAnew
       } catch {
         exchange.deadline.rest()
-        guard let problem = exchange.problem(error, hasBegun: hasBegun) else {
-          // It was ended so that the request is sent again, and its response came after all.
-          return exchange.deadline.end == .cancelled ? .askAnew : .done
+        // Somebody reads on after a pause, or the request was ended to be sent again, and its response
+        // came after all.
+        let isUnread = (error as? TransportError)?.cause == .unread
+        if exchange.deadline.end == .cancelled || isUnread && generation.withState({ $0.canGoOn(id) })
+        {
+          return .askAnew
         }
-        return brokenOff(problem)
+        return exchange.problem(error, hasBegun: hasBegun).map(brokenOff) ?? .done
       }
-      if let rate = meter.add(chunk?.count ?? 0, after: .now - began) {
+      received += Int64(chunk?.count ?? 0)
+      waited += .now - began
+      if received >= 1 << 20 {
+        // Without a wait, all had arrived before.
+        let rate = Double(received) / max(waited.seconds, 0.005)
         generation.withState { $0.limits.note(rate: rate) }
+        (received, waited) = (0, .zero)
       }
       exchange.deadline.rest()
       // The end of the message was awaited too: a connection that was read to it can be reused.
@@ -258,9 +260,6 @@ private struct Course {
     case .done, .movedOn: break
     case .askAnew: return .zero
     case .failed(let reason): error = reason
-    case .onlyForPlayback where isConfirming && !fetch.isBackground:
-      // A player now waits for the confirmation.
-      return .zero
     case .again(let reason, _) where isConfirming, .onlyForPlayback(let reason) where isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
       // asks again.
@@ -307,21 +306,5 @@ private struct Course {
       if let unconfirmed { state.confirmed(at: fetch.now, unless: unconfirmed) }
       state.fetchEnded(id, error: error, isForBackground: isForBackground)
     }
-  }
-}
-
-/// Measures how fast an origin sends.
-struct RateMeter: Sendable {
-  private var waited: Duration = .zero
-  private var bytes = 0
-
-  /// Returns the bytes per second for each MiB received; nil before, or if all of it had arrived
-  /// before the wait.
-  mutating func add(_ count: Int, after wait: Duration) -> Double? {
-    waited += wait
-    bytes += count
-    guard bytes >= 1 << 20 else { return nil }
-    defer { self = RateMeter() }
-    return waited >= .milliseconds(5) ? Double(bytes) / waited.seconds : nil
   }
 }

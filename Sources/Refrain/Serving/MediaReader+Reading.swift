@@ -12,7 +12,7 @@ extension MediaReader {
 
   /// Returns `contentInformation()`, for callers on a thread of their own. Blocks.
   public func contentInformationBlocking() throws -> ContentInformation {
-    try findBlocking(at: nil) { $0.lookUpInformation($1) }.found
+    try IOThreads.shared.wait { try await self.contentInformation() }
   }
 
   /// Waits until at least one byte at `offset` is readable, and returns the readable range from
@@ -50,16 +50,14 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
     let offset = try Self.place(offset)
-    for _ in 0..<Self.mostAttempts {
-      let (generation, found) = try findBlocking(at: offset) {
-        $0.lookUp($1, at: offset, count: buffer.count)
-      }
+    // Stored bytes need no task.
+    if let found = try step({ $0.lookUp($1, at: offset, count: buffer.count) }).2 {
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
       let space = Self.space(in: buffer, for: upTo - offset)
       if let count = file.copy(into: space, at: offset), count > 0 { return deliver(offset, count) }
-      lose(generation, file, at: offset, count: space.count)
     }
-    throw unreadable
+    nonisolated(unsafe) let lent = buffer
+    return try IOThreads.shared.wait { try await self.read(into: lent, at: offset) }
   }
 
   /// Waits until at least one byte at `offset` is available, for front ends that pass on the file
@@ -159,16 +157,6 @@ extension MediaReader {
       let (generation, id, found) = try step(look)
       if let found { return (generation, found) }
       try await generation.wait(id, at: offset)
-    }
-  }
-
-  private func findBlocking<Found>(
-    at offset: Int64?, _ look: Look<Found>
-  ) throws -> (generation: Generation, found: Found) {
-    while true {
-      let (generation, id, found) = try step(look)
-      if let found { return (generation, found) }
-      try generation.waitBlocking(id, at: offset)
     }
   }
 

@@ -50,6 +50,21 @@ package final class IOThreads: TaskExecutor {
     try await withTaskExecutorPreference(self) { () async throws(Failure) -> Result in try work() }
   }
 
+  /// Runs work here, and blocks the caller's thread until it has ended: never one that runs tasks.
+  func wait<Value: Sendable>(
+    for work: @Sendable @escaping () async throws -> Value
+  ) throws -> Value {
+    // No lock: it is written once, before the signal, and read after it, which orders both.
+    nonisolated(unsafe) var outcome: Result<Value, any Error> = .failure(CancellationError())
+    let isOver = DispatchSemaphore(value: 0)
+    Task(executorPreference: self) {
+      do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+      isOver.signal()
+    }
+    isOver.wait()
+    return try outcome.get()
+  }
+
   /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`):
   /// `CancellationError` is thrown then, whatever the work has returned.
   package func runCancellably<Result: Sendable>(
