@@ -23,7 +23,7 @@ final class Generation: Sendable {
     return result
   }
 
-  /// Not inlined: in a function that waits, what this needs would stay in the memory of its task.
+  /// Not inlined: what this needs would stay in the memory of a task that waits.
   @inline(never)
   func carryOut(_ actions: [GenerationState.Action]) {
     for action in actions {
@@ -38,11 +38,8 @@ final class Generation: Sendable {
     }
   }
 
-  /// Reads the cache's setting under the lock, so that the last of several calls agrees with it.
-  func followOffline() {
-    let origin = entry.origin
-    withState { $0.setOffline(origin.isOffline) }
-  }
+  /// Reads the setting under the lock, so that the last of several calls agrees with it.
+  func followOffline() { withState { $0.setOffline(entry.origin.isOffline) } }
 
   var isRemoved: Bool { withState(\.file)?.isUnlinked == true }
 
@@ -108,8 +105,12 @@ final class Generation: Sendable {
     }
   }
 
-  /// Like `StoredBytes.lose`, for a file that may no longer be this generation's.
+  /// Drops what could not be read of a file, which may no longer be this generation's.
   func lose(_ range: ByteRange, of file: EntryFile) {
+    entry.events.send(
+      .warning(
+        "The file of \(entry.storage.url) could not be read at byte \(range.lowerBound), perhaps "
+          + "because another program truncated it (\(file.path)); the bytes are fetched again."))
     let size = (try? file.status())?.size
     withState { if $0.file === file { $0.storage.lose(range, size: size) } }
   }
@@ -120,19 +121,17 @@ extension Generation {
   /// update interval that it states bounds how long it is used without asking. Blocks on the disk.
   /// `given` is a length that the state does not have yet; `written`, a range that is not readable
   /// yet: whoever reads it before its pace is known could use the document for too long.
-  func learnPace(length given: Int64? = nil, with written: (ByteRange, EntryFile)? = nil) {
+  func learnPace(length given: Int64? = nil, with written: ByteRange? = nil) {
     let complete = withState { state -> (any DocumentRules, EntryFile, Int64)? in
       guard let rules = state.representation.documents, let file = state.file,
         let length = given ?? state.length,
-        state.representation.mayBeUnreadDocument(ofLength: length),
-        written == nil || written?.1 === file
+        state.representation.mayBeUnreadDocument(ofLength: length)
       else { return nil }
       var stored = state.stored
-      if let (range, _) = written { stored.insert(contentsOf: range) }
+      if let written { stored.insert(contentsOf: written) }
       return stored.end(from: 0) >= length ? (rules, file, length) : nil
     }
     guard let (rules, file, length) = complete else { return }
-    // Nil if the bytes are not there or cannot be read, which their next reader reports.
     func read(_ count: Int64) -> Data? {
       (try? file.beginning(Int(count))).flatMap { $0.count == count ? Data($0) : nil }
     }

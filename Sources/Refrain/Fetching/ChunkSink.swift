@@ -12,7 +12,6 @@ struct ChunkSink: Sendable {
   private var entry: Entry { generation.entry }
   private var events: EventStreams { entry.events }
   private var budget: DiskBudget { entry.storage.budget }
-  private var url: String { entry.storage.url }
 
   /// Stores the missing bytes of a chunk; nil if the fetch goes on. Blocks on the disk.
   mutating func keep(_ chunk: Data, at offset: Int64) async -> Fetch.Outcome? {
@@ -26,7 +25,7 @@ struct ChunkSink: Sendable {
       let problem = generation.withState { state in
         state.commitTransient(id, bytes, at: part.lowerBound) ? nil : state.storageProblem
       }
-      if let problem { return .onlyForPlayback(problem) }
+      if let problem { return .failed(problem, isForBackground: true) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
       // Readers may be due to be woken for earlier bytes.
@@ -66,7 +65,6 @@ struct ChunkSink: Sendable {
         do throws(DiskError) {
           let size = try file.status().size
           if size >= admission.storedEnd { return admission }
-          reportCut(file)
           generation.lose(size..<admission.storedEnd, of: file)
         } catch {
           await entry.storage.writeFailed(generation, error)
@@ -78,8 +76,6 @@ struct ChunkSink: Sendable {
     return nil
   }
 
-  // MARK: Storing
-
   /// Settles room that was reserved for a write, by what the generation's file and record have grown,
   /// and carries out `commit`. If the file uses less disk space than before, another program may have
   /// cut it short since `admit`: if stored bytes lie in a hole, which reads as zeros, all are dropped
@@ -89,8 +85,7 @@ struct ChunkSink: Sendable {
     _ commit: (inout GenerationState) -> GenerationState.Commit? = { _ in nil }
   ) -> GenerationState.Commit? {
     let (growth, outcome) = generation.withState { state in
-      // Under the lock, for a microsecond: two fetches must report sizes in the order in which they
-      // saw them.
+      // Under the lock: two fetches must report sizes in the order in which they saw them.
       let status = file === state.file ? try? file.status() : nil
       let growth = status.map { state.storage.account($0.allocated) }
       return (growth, growth?.file ?? 0 < 0 ? nil : commit(&state))
@@ -100,17 +95,9 @@ struct ChunkSink: Sendable {
     // Before the look at the file, which others write to.
     let stored = generation.withState(\.stored)
     if let holes = try? file.holes(), !stored.intersection(holes).isEmpty {
-      reportCut(file)
       generation.lose(0..<Int64.max, of: file)
     }
     return generation.withState(commit)
-  }
-
-  private func reportCut(_ file: EntryFile) {
-    events.send(
-      .warning(
-        "Another program truncated the file of \(url) (\(file.path)); what is lost is fetched again."
-      ))
   }
 
   /// Writes bytes; once more if there was no room on the disk, and some could be made.
@@ -155,7 +142,7 @@ struct ChunkSink: Sendable {
   private mutating func commit(
     _ range: ByteRange, to file: EntryFile, _ room: Int64, isExamined: Bool
   ) async {
-    if isExamined { generation.learnPace(with: (range, file)) }
+    if isExamined { generation.learnPace(with: range) }
     let now = ContinuousClock.now
     // Waking a reader costs more than a chunk: if the next one has arrived, one wake serves both.
     let announces = hasMore?() != true
@@ -170,12 +157,10 @@ struct ChunkSink: Sendable {
       journalRun = run
     } catch {
       // Only a killed process loses by this: it would fetch the range again.
-      events.send(.warning("The journal of \(url) could not be written: \(error)."))
+      events.send(.warning("The journal of \(entry.storage.url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
   }
-
-  // MARK: Comparing
 
   /// Compares bytes received again with stored ones for which no validator vouches; nil if some
   /// could not be read, and were dropped.
@@ -189,12 +174,7 @@ struct ChunkSink: Sendable {
       let lower = chunk.startIndex + Int(part.lowerBound - range.lowerBound)
       guard chunk[lower..<(lower + got)].elementsEqual(buffer[..<got]) else { return false }
       guard got == part.count else {
-        let gone = part.lowerBound + Int64(got)..<part.upperBound
-        events.send(
-          .warning(
-            "The file of \(url) could not be read at byte \(gone.lowerBound) (\(file.path)); the "
-              + "missing bytes are fetched again."))
-        generation.lose(gone, of: file)
+        generation.lose(part.lowerBound + Int64(got)..<part.upperBound, of: file)
         return nil
       }
     }

@@ -21,11 +21,8 @@ struct Fetch: Sendable {
     case askAnew
     /// Another attempt may continue where the response broke off.
     case again(MediaCacheError, retryAfter: Duration? = nil)
-    /// No further attempt helps.
-    case failed(MediaCacheError)
-    /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before a
-    /// player waits for them.
-    case onlyForPlayback(MediaCacheError)
+    /// No further attempt helps; `isForBackground`: before a player waits for the bytes.
+    case failed(MediaCacheError, isForBackground: Bool = false)
     /// The response has begun another generation, where the fetch continues.
     indirect case movedOn(Fetch, Outcome)
   }
@@ -79,7 +76,7 @@ struct Fetch: Sendable {
       }
     } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
-        return isBackground ? .onlyForPlayback(error) : .askAnew
+        return isBackground ? .failed(error, isForBackground: true) : .askAnew
       }
       return error.retry == nil ? .failed(error) : .again(error)
     } catch {
@@ -259,8 +256,7 @@ private struct Course {
     switch outcome {
     case .done, .movedOn: break
     case .askAnew: return .zero
-    case .failed(let reason): error = reason
-    case .again(let reason, _) where isConfirming, .onlyForPlayback(let reason) where isConfirming:
+    case .again(let reason, _) where isConfirming, .failed(let reason, true) where isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
       // asks again.
       events.send(
@@ -268,7 +264,7 @@ private struct Course {
           "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
             + "forbids that: \(reason)"))
       unconfirmed = reason
-    case .onlyForPlayback(let reason): (error, isForBackground) = (reason, true)
+    case .failed(let reason, let background): (error, isForBackground) = (reason, background)
     case .again(let reason, let retryAfter):
       failures += 1
       // Nothing new came: the redirects may lead elsewhere by now.

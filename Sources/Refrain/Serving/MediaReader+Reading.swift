@@ -39,7 +39,7 @@ extension MediaReader {
       var count = file.readWithoutWaiting(into: space, at: offset) ?? 0
       if count == 0 { count = await IOThreads.shared.run { file.copy(into: space, at: offset) ?? 0 } }
       if count > 0 { return deliver(offset, count) }
-      lose(generation, file, at: offset, count: space.count)
+      generation.lose(offset..<(offset + Int64(space.count)), of: file)
     }
     throw unreadable
   }
@@ -69,12 +69,12 @@ extension MediaReader {
       switch found {
       case .file(let file, let upTo):
         // If the file was cut short, sendfile(2) would wait for bytes that never come.
-        let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
-        guard file.reaches(offset + Int64(wanted)) else {
-          lose(generation, file, at: offset, count: wanted)
+        let end = min(offset + Int64(max(count, 1)), upTo)
+        guard file.reaches(end) else {
+          generation.lose(offset..<end, of: file)
           continue
         }
-        deliver(offset, min(count, wanted))
+        deliver(offset, min(count, Int(end - offset)))
         return found
       case .memory(let bytes):
         let part = bytes.prefix(count)
@@ -107,13 +107,6 @@ extension MediaReader {
   }
 
   private static let mostAttempts = 3
-
-  /// Has damaged or missing bytes of the file fetched again.
-  private func lose(_ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int) {
-    entry.events.send(
-      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
-    generation.lose(offset..<(offset + Int64(count)), of: file)
-  }
 
   private var unreadable: MediaCacheError {
     MediaCacheError(
