@@ -113,12 +113,8 @@ private struct Prefetch: Sendable {
 }
 
 extension DiskBudget {
-  /// Returns a size for errors, such as `12 MiB`.
+  /// Returns a size for errors.
   static func text(_ bytes: Int64) -> String {
-    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)]
-    guard let (unit, shift) = units.first(where: { bytes >= 10 << $0.1 }) else {
-      return "\(bytes) bytes"
-    }
-    return "\(bytes >> shift) \(unit)"
+    bytes >= 10 << 20 ? "\(bytes >> 20) MiB" : "\(bytes >> 10) KiB"
   }
 }

@@ -45,7 +45,6 @@ final class Generation: Sendable {
 
   private func watchAbandoned() async {
     repeat {
-      // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: entry.starter.abandonedSilence)
     } while withState { $0.releaseStalled() }
   }
@@ -53,15 +52,14 @@ final class Generation: Sendable {
   private func start(_ id: FetchID, _ range: ByteRange) {
     entry.beginTask()
     // Under the lock, so that the fetch has its task before it can move to another generation.
-    let late = withState { state -> Task<Void, Never>? in
+    withState { state in
       let task = Task(executorPreference: IOThreads.shared) {
         await self.entry.starter.run(self, id, range)
         self.entry.endTask()
       }
       state.fetches[id]?.task = task
-      return state.isOver || state.isOffline ? task : nil
+      if state.isOver || state.isOffline { task.cancel() }
     }
-    late?.cancel()
   }
 
   func leave(_ id: ReaderID) { withState { $0.detach(id) } }
@@ -163,12 +161,10 @@ struct CountedMutex<Value: Sendable>: ~Copyable, Sendable {
 
   init(_ value: Value) { mutex = Mutex(value) }
 
-  func withLock<Result: Sendable, Failure: Error>(
-    _ body: (inout Value) throws(Failure) -> Result
-  ) throws(Failure) -> Result {
+  func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
     #if DEBUG
       taken.add(1, ordering: .relaxed)
     #endif
-    return try mutex.withLock { value throws(Failure) in try body(&value) }
+    return mutex.withLock { body(&$0) }
   }
 }

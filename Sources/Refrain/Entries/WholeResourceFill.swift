@@ -2,9 +2,6 @@
 import Foundation
 
 extension Generation {
-  private static let fillPause: Duration = .seconds(5)
-  private static let longestFillPause: Duration = .seconds(320)
-
   /// Fills the holes ahead of readers, then those behind, until cancelled: by a background reader that
   /// reads nothing and gives way to all others (`FillPolicy.wholeResource`). Returns when nothing is
   /// left to do, or another generation has begun.
@@ -13,10 +10,8 @@ extension Generation {
       state.add(.init(isBackground: true, minimum: state.limits.firstRequest))
     }
     defer { leave(reader) }
-    var pause = Self.fillPause
-    var storedBefore: Int64 = -1
     while !Task.isCancelled, entry.current === self, let hole = withState({ $0.holeToFill }) {
-      var rest = Self.fillPause
+      var pause: Duration = .seconds(5)
       let isRefused = entry.origin.isOffline || withState { $0.storage.isRefused(at: .now) }
       if !isRefused, await !entry.isTaken(for: self) {
         // Moves the reader there.
@@ -28,15 +23,12 @@ extension Generation {
           // A reader that asks again may begin another version, which is filled then.
           return
         } catch {
-          // A reader that needs the bytes gets the error. Some responses fail again and again at the
-          // same byte: the pause doubles while nothing new arrives.
-          let stored = withState { $0.stored.byteCount }
-          pause = stored > storedBefore ? Self.fillPause : min(pause * 2, Self.longestFillPause)
-          (rest, storedBefore) = (pause, stored)
+          // A reader that needs the bytes gets the error. Some responses fail at the same byte forever.
+          if !entry.origin.isOffline { pause = .seconds(60) }
         }
       }
       // Throws only if cancelled.
-      try? await Task.sleep(for: rest)
+      try? await Task.sleep(for: pause)
     }
   }
 }

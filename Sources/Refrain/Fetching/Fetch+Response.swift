@@ -42,8 +42,10 @@ extension Fetch {
         default: break
         }
       }
-      if state.isFirstToVouch(verdict) { return (.changed, []) }
       switch verdict {
+      case .part(_, let facts) where state.isVouchedFor(first: facts),
+        .whole(let facts) where state.isVouchedFor(first: facts):
+        return (.changed, [])
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
         state.fetches.note(.answered)
@@ -112,7 +114,7 @@ extension Fetch {
     generation.carryOut(judgement.actions)
   }
 
-  /// Apart, so that a fetch that receives does not hold what this needs.
+  // Apart, so that a fetch that receives does not hold what this needs.
   @inline(never)
   private func useOther(
     _ verdict: ResponseCheck.Verdict, of response: OriginExchange.Response,
@@ -143,7 +145,7 @@ extension Fetch {
   }
 
   private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
-    return generation.withState { state in
+    generation.withState { state in
       // The origin sent no length, and nothing follows the last byte received.
       guard let end = length ?? (state.readable.contains(asked - 1) ? asked : nil) else {
         return .failed(
@@ -162,7 +164,6 @@ extension Fetch {
     events.send(.streamTitle(entry.key, title))
   }
 
-  /// Records the head of a response that brings bytes, or the length.
   private func note(
     _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response,
     in state: inout GenerationState
@@ -293,12 +294,8 @@ extension GenerationState {
   /// Whether a response is the first with a validator: its bytes may be of another version. If no
   /// reader has received any, it begins a generation with that validator. A reader in the middle
   /// continues, and later responses have to agree with the validator (`Validator.learn`).
-  func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
-    guard info != nil, !isLive, validator.isEmpty, !hasBeenRead else { return false }
-    switch verdict {
-    case .part(_, let facts), .whole(let facts): return !facts.validator.isEmpty
-    default: return false
-    }
+  fileprivate func isVouchedFor(first facts: ResponseCheck.Facts) -> Bool {
+    info != nil && !isLive && validator.isEmpty && !facts.validator.isEmpty && !hasBeenRead
   }
 
   /// Turns a confirmation into an ordinary fetch; false if its response brings no missing bytes.

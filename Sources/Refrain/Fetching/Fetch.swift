@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// One running request to the origin that fills a hole: sends, checks, stores, and retries from the
-/// byte where the response broke off. If it is a confirmation, the request is conditional (RFC 9111
-/// §4.3), and fetches the bytes that a reader wants next. Runs on `IOThreads`, since it writes.
+/// Fills a hole from the origin: requests, checks, stores, and retries from the byte where the response
+/// broke off. A confirmation is conditional (RFC 9111 §4.3), and fetches the bytes that a reader wants
+/// next. Runs on `IOThreads`, since it writes.
 struct Fetch: Sendable {
   let id: FetchID
   let generation: Generation
@@ -27,9 +27,8 @@ struct Fetch: Sendable {
     indirect case movedOn(Fetch, Outcome)
   }
 
-  /// Brings a range, and confirms the generation first if that is the purpose of the fetch. A task's
-  /// memory holds the frames of all that it awaits: what an attempt comes to is computed apart, and
-  /// not inlined.
+  /// A task's memory holds the frames of all that it awaits: what an attempt comes to is computed
+  /// apart, and not inlined.
   func run(_ range: ByteRange) async {
     var course = Course(of: self, range)
     while !Task.isCancelled {
@@ -110,9 +109,6 @@ struct Fetch: Sendable {
     }
   }
 
-}
-
-extension Fetch {
   func receive(
     _ response: OriginExchange.Response, _ range: ByteRange, _ exchange: OriginExchange
   ) async -> Outcome {
@@ -161,13 +157,12 @@ extension Fetch {
       received += Int64(chunk?.count ?? 0)
       waited += .now - began
       if received >= 1 << 20 {
-        // Without a wait, all had arrived before.
         let rate = Double(received) / max(waited.seconds, 0.005)
         generation.withState { $0.limits.note(rate: rate) }
         (received, waited) = (0, .zero)
       }
       exchange.deadline.rest()
-      // The end of the message was awaited too: a connection that was read to it can be reused.
+      // A connection that was read to the end of the message can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
       entry.requests.countReceived(chunk.count)
@@ -175,7 +170,7 @@ extension Fetch {
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
-      // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
+      // Readers receive stored bytes meanwhile.
       await origin.keepPace(after: chunk.count) {
         generation.withState { state in
           state.announce(id)

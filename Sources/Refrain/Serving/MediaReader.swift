@@ -102,10 +102,9 @@ public final class MediaReader: Sendable {
   }
 
   func current() throws -> (Generation, ReaderID) {
-    try state.withLock { state in
-      if state.isCancelled { throw CancellationError() }
-      return (state.generation, state.id)
-    }
+    let place = state.withLock { $0.isCancelled ? nil : ($0.generation, $0.id) }
+    guard let place else { throw CancellationError() }
+    return place
   }
 
   /// Moves to the current generation; nothing was read of the old one.
