@@ -128,9 +128,12 @@ final class Entry: Sendable {
 
   // MARK: Generations
 
-  /// Returns the current generation; a new one if that is a live stream whose start has passed.
+  /// Returns the current generation; a new one if that is a live stream whose start has passed, or
+  /// was handed to another reader.
   func generationForReader() -> Generation? {
-    if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
+    if let current, current.withState({ $0.hasPassedStart || $0.handed != nil }),
+      state.withLock({ !$0.isShutDown })
+    {
       startAnew(after: current)
     }
     return current

@@ -25,7 +25,7 @@ final class Generation: Sendable {
 
   /// Not inlined: what this needs would stay in the memory of a task that waits.
   @inline(never)
-  func carryOut(_ actions: [GenerationState.Action]) {
+  private func carryOut(_ actions: [GenerationState.Action]) {
     for action in actions {
       switch action {
       case .startFetch(let id, let range): start(id, range)

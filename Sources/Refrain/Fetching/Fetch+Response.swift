@@ -2,15 +2,15 @@
 import Foundation
 
 extension Fetch {
-  /// Nil: the response brings nothing that is needed.
-  typealias Judgement = (verdict: ResponseCheck.Verdict?, actions: [GenerationState.Action])
-
   /// Judges a response against what is known by now, and records its metadata in the same critical
   /// section: of two first responses, possibly of two versions, the second is judged by the first.
+  /// Returns nil if it brings nothing that is needed.
   @inline(never)
-  func judged(_ response: OriginExchange.Response, _ exchange: OriginExchange) -> Judgement {
+  func judged(
+    _ response: OriginExchange.Response, _ exchange: OriginExchange
+  ) -> ResponseCheck.Verdict? {
     let (now, url, request) = (now.wall, entry.resource.url, exchange.wanted)
-    return generation.withState { state -> Judgement in
+    return generation.withState { state in
       // A generation that the response to a confirmation has begun is not confirmed by it.
       let isConfirming = request.isConfirmation && state.info != nil
       let known = state.info == nil ? nil : isConfirming ? request.known : state.knownToCheck
@@ -20,17 +20,20 @@ extension Fetch {
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if isConfirming {
         switch verdict {
-        case .transient, .invalid, .failed: return (verdict, [])
+        case .transient, .invalid, .failed: return verdict
         case .notModified,
           .beyondEnd(length: 0) where request.known.length == 0:
-          return confirmed(response, in: &state)
+          confirmed(response, in: &state)
+          return nil
         case _ where !request.isConfirmed(by: verdict, hasBeenRead: state.hasBeenRead):
           // A reader asked for the newest version: its request is not one of a row.
           if state.isOneResponse {
             state.representation.follow(replacements: Validator.mostReplacements)
           }
-          return (.changed, [])
-        case _ where !state.turnIntoFetch(id, by: verdict): return confirmed(response, in: &state)
+          return .changed
+        case _ where !state.turnIntoFetch(id, by: verdict):
+          confirmed(response, in: &state)
+          return nil
         default: break
         }
       }
@@ -45,7 +48,7 @@ extension Fetch {
       switch verdict {
       case .part(_, let facts) where state.isVouchedFor(first: facts),
         .whole(let facts) where state.isVouchedFor(first: facts):
-        return (.changed, [])
+        return .changed
       case .part(let range, let facts):
         state.fetches[id]?.announcedEnd = range.upperBound
         state.fetches.note(.answered)
@@ -57,7 +60,7 @@ extension Fetch {
           guard isFirst else {
             // Readers wait for another response if one is arriving already.
             let isArriving = state.fetches.all.contains { $0.key != id && $0.value.isReceivingWhole }
-            return (state.isLive && isArriving ? nil : .changed, [])
+            return state.isLive && isArriving ? nil : .changed
           }
           state.liveEnd = 0
           state.fetches.note(.ignored)
@@ -65,7 +68,8 @@ extension Fetch {
         }
         let end = state.length ?? .max
         guard state.fetches.beginWhole(id, to: end, at: request.range.lowerBound) else {
-          return isConfirming ? confirmed(response, in: &state) : (nil, [])
+          if isConfirming { confirmed(response, in: &state) }
+          return nil
         }
         note(facts, response, in: &state)
       case .beyondEnd(let length?) where known == nil:
@@ -81,15 +85,16 @@ extension Fetch {
         state.storage.noteRecordStale()
         state.confirmed(at: entry.now)
       }
-      return (verdict, state.takeActions())
+      return verdict
     }
   }
 
   func use(
-    _ judgement: Judgement, of response: OriginExchange.Response, _ exchange: OriginExchange
+    _ verdict: ResponseCheck.Verdict?, of response: OriginExchange.Response,
+    _ exchange: OriginExchange
   ) async -> Outcome {
-    await prepare(judgement, exchange)
-    switch judgement.verdict {
+    await prepare(exchange)
+    switch verdict {
     case .part(let range, _)?: return await receive(response, range, exchange)
     case .whole(let facts)?:
       tell { $0.begin(StreamStation(response.headers)) }
@@ -101,7 +106,7 @@ extension Fetch {
   }
 
   @inline(never)
-  private func prepare(_ judgement: Judgement, _ exchange: OriginExchange) async {
+  private func prepare(_ exchange: OriginExchange) async {
     let (isHanded, isEmpty, isConfirming) = generation.withState {
       ($0.handed != nil, $0.length == 0, $0.fetches[id]?.isConfirmation == true)
     }
@@ -111,7 +116,6 @@ extension Fetch {
     }
     // Otherwise the first byte creates the files.
     if isEmpty { _ = await entry.storage.prepare(generation) }
-    generation.carryOut(judgement.actions)
   }
 
   // Apart, so that a fetch that receives does not hold what this needs.
@@ -200,7 +204,7 @@ extension Fetch {
   /// Records that the origin has confirmed the generation, by a response that brings nothing else.
   private func confirmed(
     _ response: OriginExchange.Response, in state: inout GenerationState
-  ) -> Judgement {
+  ) {
     state.representation.confirm(at: response.url)
     if response.droppedRange { state.fetches.note(.refused) }
     if response.status == 206 { state.fetches.note(.answered) }
@@ -209,7 +213,6 @@ extension Fetch {
     if state.isComplete { state.representation.follow(replacements: 0) }
     state.storage.noteRecordStale()
     state.confirmed(at: now)
-    return (nil, state.takeActions())
   }
 
   private func record(
@@ -266,8 +269,8 @@ extension Fetch {
       state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
-    let judgement = fetch.judged(response, exchange)
-    switch judgement.verdict {
+    let verdict = fetch.judged(response, exchange)
+    switch verdict {
     case .part, .whole, .beyondEnd: break
     default:
       entry.supersede(generation, isContradicted: isContradicted)
@@ -286,7 +289,7 @@ extension Fetch {
     next.withState { $0.watch() }
     entry.superseded(generation, isContradicted: isContradicted)
     if !exchange.wanted.isConfirmation { events.send(.fetchStarted(entry.key, range)) }
-    return .movedOn(fetch, await fetch.use(judgement, of: response, exchange))
+    return .movedOn(fetch, await fetch.use(verdict, of: response, exchange))
   }
 }
 

@@ -31,6 +31,7 @@ struct Fetch: Sendable {
   /// apart, and not inlined.
   func run(_ range: ByteRange) async {
     var course = Course(of: self, range)
+    if !course.isConfirming { events.send(.fetchStarted(entry.key, range)) }
     while !Task.isCancelled {
       let outcome = await course.fetch.attempt(course.range)
       guard let delay = course.delay(after: outcome), await course.fetch.rest(for: delay) else {
@@ -206,7 +207,7 @@ struct Fetch: Sendable {
 private struct Course {
   private(set) var fetch: Fetch
   private(set) var range: ByteRange
-  private var isConfirming: Bool
+  private(set) var isConfirming: Bool
   /// What the fetch had brought before the last attempt.
   private var brought: Int64 = 0
   /// In a row, without progress.
@@ -224,7 +225,6 @@ private struct Course {
   init(of fetch: Fetch, _ range: ByteRange) {
     (self.fetch, self.range) = (fetch, range)
     isConfirming = fetch.running?.isConfirmation == true
-    if !isConfirming { events.send(.fetchStarted(entry.key, range)) }
   }
 
   /// Returns the delay before another attempt; nil if this was the last.
@@ -233,7 +233,7 @@ private struct Course {
     var outcome = outcome
     if case .movedOn(let next, let result) = outcome {
       if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
-      self = Course(continuing: next)
+      self = Course(of: next, next.running?.range ?? 0..<0)
       outcome = result
     }
     let id = fetch.id
@@ -279,11 +279,6 @@ private struct Course {
       return delay
     }
     return nil
-  }
-
-  /// The other generation's fetch has brought nothing before this.
-  private init(continuing fetch: Fetch) {
-    (self.fetch, range, isConfirming) = (fetch, fetch.running?.range ?? 0..<0, false)
   }
 
   @inline(never)

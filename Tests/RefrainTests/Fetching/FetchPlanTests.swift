@@ -268,5 +268,3 @@ extension FetchPlan {
     }
   }
 }
-
-/// The rate that a plan expects of a running fetch.
