@@ -7,15 +7,20 @@ extension MediaCache {
     _ resource: Resource, on terms: ReadTerms, _ range: ByteRange?,
     _ progress: (@Sendable (PrefetchProgress) -> Void)?
   ) async throws -> ContentInformation {
+    let range = range ?? 0..<Int64.max
     var (attemptsLeft, received) = (3, Int64(0))
     while true {
       let wasMeasured = budget.index.withLock { $0.lastScan != nil }
       let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
-      let prefetch = Prefetch(
-        reader: reader, range: range ?? 0..<Int64.max, receivedBefore: received, report: progress)
       do {
         return try await withTaskCancellationHandler {
-          try await prefetch.run()
+          try await reader.bring(range) { [received] in
+            progress?(
+              PrefetchProgress(
+                storedBytes: reader.cachedSpans.byteCount(in: range),
+                totalBytes: reader.size(of: range),
+                bytesFromOrigin: received + reader.statistics.bytesFromOrigin))
+          }
         } onCancel: {
           reader.cancel()
         }
@@ -25,7 +30,7 @@ extension MediaCache {
         // the stored version, or replaces it.
         guard
           error.hasNoRoom
-            ? prefetch.fits && !wasMeasured
+            ? !wasMeasured && reader.mayStore(range)
             : [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
         else { throw error }
         attemptsLeft -= 1
@@ -40,75 +45,56 @@ extension MediaCache {
   }
 }
 
-/// Fetches a range into the cache: a background reader that moves from hole to hole and reads
-/// nothing.
-private struct Prefetch: Sendable {
-  let reader: MediaReader
-  let range: ByteRange
-  /// From the origin, by earlier attempts.
-  let receivedBefore: Int64
-  let report: (@Sendable (MediaCache.PrefetchProgress) -> Void)?
-
-  func run() async throws -> ContentInformation {
-    defer { reader.cancel() }
-    let start = try MediaReader.place(range.lowerBound)
-    reader.setEnd(range.upperBound, readsOn: true)
+/// A prefetch is a background reader that moves from hole to hole and reads nothing.
+extension MediaReader {
+  fileprivate func bring(
+    _ range: ByteRange, _ report: @Sendable () -> Void
+  ) async throws -> ContentInformation {
+    defer { cancel() }
+    let start = try Self.place(range.lowerBound)
+    setEnd(range.upperBound, readsOn: true)
     // The first request begins there.
-    reader.withState { state, id in state.readers[id]?.position = start }
+    withState { state, id in state.readers[id]?.position = start }
     // Before the origin is asked for bytes that cannot be stored.
-    if !isStored, await reader.entry.isTaken(for: reader.generation) {
-      throw MediaCacheError.inUse
-    }
-    var information = try await reader.contentInformation()
-    if !isStored {
+    if !holds(range), await entry.isTaken(for: generation) { throw MediaCacheError.inUse }
+    var information = try await contentInformation()
+    if !holds(range) {
       // Before anything is evicted.
-      guard fits else { throw MediaCacheError.noRoom }
-      try await bring()
-      information = try await reader.contentInformation()
-      guard isStored else { throw GenerationState.changed }
+      guard mayStore(range) else { throw MediaCacheError.noRoom }
+      var offset = range.lowerBound
+      var nextReport = ContinuousClock.now + .milliseconds(100)
+      while offset < range.upperBound {
+        try Task.checkCancellation()
+        let readable = try await waitUntilReadable(at: offset)
+        if readable.isEmpty { break }
+        guard isStoring || cachedSpans.contains(offset) else {
+          throw generation.withState(\.storageProblem)
+        }
+        offset = min(readable.upperBound, range.upperBound)
+        guard ContinuousClock.now >= nextReport else { continue }
+        nextReport = .now + .milliseconds(100)
+        report()
+      }
+      information = try await contentInformation()
+      guard holds(range) else { throw GenerationState.changed }
     }
-    report?(progress)
+    report()
     return information
   }
 
-  /// What the resource has of the range; nil if its length is not known.
-  private var size: Int64? {
-    reader.knownInformation?.length.map { Int64(range.clamped(to: 0..<max($0, 0)).count) }
+  /// What the resource has of a range; nil if its length is not known.
+  fileprivate func size(of range: ByteRange) -> Int64? {
+    knownInformation?.length.map { Int64(range.clamped(to: 0..<max($0, 0)).count) }
   }
 
-  private var isStored: Bool {
-    guard let size = size ?? (range.upperBound < .max ? Int64(range.count) : nil) else {
-      return false
-    }
-    return reader.cachedSpans.byteCount(in: range) == size
+  private func holds(_ range: ByteRange) -> Bool {
+    let size = size(of: range) ?? (range.upperBound < .max ? Int64(range.count) : nil)
+    return size == cachedSpans.byteCount(in: range)
   }
 
-  /// Whether the range, as far as its length is known, could be stored at all.
-  var fits: Bool { reader.entry.storage.budget.canHold(size, for: reader.entry.name) }
-
-  private func bring() async throws {
-    let interval = Duration.milliseconds(100)
-    var offset = range.lowerBound
-    var nextReport = ContinuousClock.now + interval
-    while offset < range.upperBound {
-      try Task.checkCancellation()
-      let readable = try await reader.waitUntilReadable(at: offset)
-      if readable.isEmpty { break }
-      guard reader.isStoring || reader.cachedSpans.contains(offset) else {
-        throw reader.generation.withState(\.storageProblem)
-      }
-      offset = min(readable.upperBound, range.upperBound)
-      guard let report, ContinuousClock.now >= nextReport else { continue }
-      nextReport = .now + interval
-      report(progress)
-    }
-  }
-
-  private var progress: MediaCache.PrefetchProgress {
-    .init(
-      storedBytes: reader.cachedSpans.byteCount(in: range),
-      totalBytes: size,
-      bytesFromOrigin: receivedBefore + reader.statistics.bytesFromOrigin)
+  /// Whether a range, as far as its length is known, could be stored at all.
+  fileprivate func mayStore(_ range: ByteRange) -> Bool {
+    entry.storage.budget.canHold(size(of: range), for: entry.name)
   }
 }
 

@@ -123,7 +123,6 @@ struct Fetch: Sendable {
       }
     }
     var body = response.audio { note in tell { $0.note(note) } }
-    var hasBegun = false
     while true {
       let next = offset < range.upperBound ? offset : nil
       switch generation.withState({ $0.standing(id, at: next) }) {
@@ -138,12 +137,12 @@ struct Fetch: Sendable {
         await entry.starter.gate.waitTurn { !isBackground }
       case .foreground: break
       }
+      let hasBegun = offset > range.lowerBound
       exchange.expectBody(isFirst: !hasBegun)
       let began = ContinuousClock.now
       let chunk: Data?
       do {
         chunk = try await body.next(isolation: nil)
-        hasBegun = true
       } catch {
         exchange.deadline.rest()
         // Somebody reads on after a pause, or the request was ended to be sent again, and its response

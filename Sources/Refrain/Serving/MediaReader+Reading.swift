@@ -31,11 +31,12 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) async throws -> Int {
     let offset = try Self.place(offset)
-    for _ in 0..<Self.mostAttempts {
+    for _ in 0..<3 {
       let (generation, found) = try await find(at: offset, count: buffer.count)
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
       // Only one thread writes there, and this waits for it.
-      nonisolated(unsafe) let space = Self.space(in: buffer, for: upTo - offset)
+      let part = buffer.prefix(Int(clamping: upTo - offset))
+      nonisolated(unsafe) let space = UnsafeMutableRawBufferPointer(rebasing: part)
       var count = file.readWithoutWaiting(into: space, at: offset) ?? 0
       if count == 0 { count = await IOThreads.shared.run { file.copy(into: space, at: offset) ?? 0 } }
       if count > 0 { return deliver(offset, count) }
@@ -53,8 +54,8 @@ extension MediaReader {
     // Stored bytes need no task.
     if let found = try step({ $0.lookUp($1, at: offset, count: buffer.count) }).2 {
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
-      let space = Self.space(in: buffer, for: upTo - offset)
-      if let count = file.copy(into: space, at: offset), count > 0 { return deliver(offset, count) }
+      let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: upTo - offset)))
+      if let count = file.copy(into: part, at: offset), count > 0 { return deliver(offset, count) }
     }
     nonisolated(unsafe) let lent = buffer
     return try IOThreads.shared.wait { try await self.read(into: lent, at: offset) }
@@ -64,7 +65,7 @@ extension MediaReader {
   /// itself. Counts up to `count` of the available bytes as read.
   package func available(at offset: Int64, count: Int) async throws -> AvailableBytes {
     let offset = try Self.place(offset)
-    for _ in 0..<Self.mostAttempts {
+    for _ in 0..<3 {
       let (generation, found) = try await find(at: offset, count: count)
       switch found {
       case .file(let file, let upTo):
@@ -106,18 +107,10 @@ extension MediaReader {
     Chunks(reader: self, range: range ?? 0..<Int64.max)
   }
 
-  private static let mostAttempts = 3
-
   private var unreadable: MediaCacheError {
     MediaCacheError(
       .storage, "The stored bytes of \(entry.key) cannot be read.",
       remedy: "Check the disk; `refrain verify` drops damaged bytes.")
-  }
-
-  private static func space(
-    in buffer: UnsafeMutableRawBufferPointer, for count: Int64
-  ) -> UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(count, Int64(buffer.count)))])
   }
 
   /// Copies what is not in the file.
