@@ -216,9 +216,7 @@ private struct Course {
   /// Why the generation could not be confirmed.
   private var unconfirmed: MediaCacheError?
 
-  private var generation: Generation { fetch.generation }
   private var entry: Entry { fetch.entry }
-  private var events: EventStreams { fetch.events }
 
   @inline(never)
   init(of fetch: Fetch, _ range: ByteRange) {
@@ -231,7 +229,7 @@ private struct Course {
   mutating func delay(after outcome: Fetch.Outcome) -> Duration? {
     var outcome = outcome
     if case .movedOn(let next, let result) = outcome {
-      if !isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
+      if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, nil)) }
       self = Course(of: next, next.running?.range ?? 0..<0)
       outcome = result
     }
@@ -244,7 +242,7 @@ private struct Course {
       // If it has to be read again from its start, a few more bytes are no progress.
       if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { failures = 0 }
     }
-    if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
+    if case .done = outcome, fetch.generation.withState({ $0.endsInVain(id) }) {
       outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
     }
     switch outcome {
@@ -253,7 +251,7 @@ private struct Course {
     case .again(let reason, _) where isConfirming, .failed(let reason, true) where isConfirming:
       // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
       // asks again.
-      events.send(
+      entry.events.send(
         .warning(
           "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
             + "forbids that: \(reason)"))
@@ -264,17 +262,17 @@ private struct Course {
       // Nothing new came: the redirects may lead elsewhere by now.
       if gained <= 0 { entry.requests.forgetChain() }
       // Once bytes have come, an outage is waited out.
-      let isPlaying = brought > 0 || generation.withState(\.hasBeenRead)
+      let isPlaying = brought > 0 || fetch.generation.withState(\.hasBeenRead)
       guard
         let delay = fetch.origin.retry.delay(
           after: reason.failure, count: failures, isPlaying: isPlaying, retryAfter: retryAfter,
           gained: gained),
-        generation.withState({ $0.beginRest(id) })
+        fetch.generation.withState({ $0.beginRest(id) })
       else {
         error = reason
         return nil
       }
-      events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+      entry.events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
       return delay
     }
     return nil
@@ -284,10 +282,10 @@ private struct Course {
   func end() {
     let id = fetch.id
     // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.phase = .ended }
-    if let error { events.send(.failed(entry.key, error.withoutResponse)) }
-    if !isConfirming { events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
-    generation.withState { state in
+    fetch.generation.withState { $0.fetches[id]?.phase = .ended }
+    if let error { entry.events.send(.failed(entry.key, error.withoutResponse)) }
+    if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    fetch.generation.withState { state in
       if let unconfirmed { state.confirmed(at: fetch.now, unless: unconfirmed) }
       state.fetchEnded(id, error: error, isForBackground: isForBackground)
     }

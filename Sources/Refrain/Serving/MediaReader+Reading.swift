@@ -51,8 +51,10 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
     let offset = try Self.place(offset)
+    let (generation, id) = try current()
     // Stored bytes need no task.
-    if let found = try step({ $0.lookUp($1, at: offset, count: buffer.count) }).2 {
+    let look = generation.withState { $0.lookUp(id, at: offset, count: buffer.count) }
+    if case .found(let found) = look {
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
       let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: upTo - offset)))
       if let count = file.copy(into: part, at: offset), count > 0 { return deliver(offset, count) }
@@ -71,12 +73,11 @@ extension MediaReader {
       case .file(let file, let upTo):
         // If the file was cut short, sendfile(2) would wait for bytes that never come.
         let end = min(offset + Int64(max(count, 1)), upTo)
-        guard file.reaches(end) else {
-          generation.lose(offset..<end, of: file)
-          continue
+        if file.reaches(end) {
+          deliver(offset, min(count, Int(end - offset)))
+          return found
         }
-        deliver(offset, min(count, Int(end - offset)))
-        return found
+        generation.lose(offset..<end, of: file)
       case .memory(let bytes):
         let part = bytes.prefix(count)
         deliver(offset, part.count)
@@ -125,8 +126,8 @@ extension MediaReader {
 }
 
 extension MediaReader {
-  /// Neither waits nor touches a file. Records an offset as the read position.
-  private typealias Look<Found: Sendable> =
+  /// Neither waits nor touches a file.
+  typealias Look<Found: Sendable> =
     (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
 
   private func find(
@@ -135,24 +136,16 @@ extension MediaReader {
     try await find(at: offset) { $0.lookUp($1, at: offset, count: count) }
   }
 
-  /// Looks, and waits until something is found at `offset`; nil: waits for the first response.
-  private func find<Found>(
+  /// Looks, in the current generation if nothing was read of this one, and waits until something is
+  /// found at `offset`; nil: waits for the first response.
+  func find<Found>(
     at offset: Int64?, _ look: Look<Found>
   ) async throws -> (generation: Generation, found: Found) {
     while true {
-      let (generation, id, found) = try step(look)
-      if let found { return (generation, found) }
-      try await generation.wait(id, at: offset)
-    }
-  }
-
-  /// Looks, in the current generation if nothing was read of this one; finds nil if it has to wait.
-  private func step<Found>(_ look: Look<Found>) throws -> (Generation, ReaderID, Found?) {
-    while true {
       let (generation, id) = try current()
       switch generation.withState({ look(&$0, id) }) {
-      case .found(let found): return (generation, id, found)
-      case .wait: return (generation, id, nil)
+      case .found(let found): return (generation, found)
+      case .wait: try await generation.wait(id, at: offset)
       case .moved: try move(from: generation)
       case .failed(let error): throw error
       }

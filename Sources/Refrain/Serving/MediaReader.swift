@@ -218,25 +218,19 @@ public final class MediaReader: Sendable {
     }
     return statistics
   }
-}
 
-/// For front ends that answer HTTP requests.
-extension MediaReader {
+  // MARK: For front ends that answer HTTP requests
+
   /// Returns the known response, waiting as `contentInformation()` does. From here on the reader
   /// stays with its generation: a caller that announces it must not read the bytes of another one.
   package func settle() async throws -> StoredResponse {
-    while true {
-      _ = try await contentInformation()
-      let (generation, id) = try current()
-      let settled = generation.withState { state -> StoredResponse? in
-        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
-          let known = state.known
-        else { return nil }
-        state.readers[id]?.hasRead = true
-        return known
-      }
-      if let settled { return settled }
-    }
+    let generation = try await find(at: nil) { state, id in
+      let found = state.lookUpInformation(id)
+      if case .found = found { state.readers[id]?.hasRead = true }
+      return found
+    }.generation
+    guard let known = generation.withState({ $0.known }) else { throw GenerationState.closed }
+    return known
   }
 
   /// The full head of a response handed to this reader alone: a shared cache must not store it.

@@ -65,12 +65,10 @@ package final class IOThreads: TaskExecutor {
     return try outcome.get()
   }
 
-  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`):
-  /// `CancellationError` is thrown then, whatever the work has returned.
+  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`).
   package func runCancellably<Result: Sendable>(
     _ work: @Sendable () throws -> Result
   ) async throws -> Result {
-    try Task.checkCancellation()
     let result = try await run(work)
     try Task.checkCancellation()
     return result
