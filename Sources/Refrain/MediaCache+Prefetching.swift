@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
 extension MediaCache {
   package func prefetch(
@@ -10,7 +9,6 @@ extension MediaCache {
     let range = range ?? 0..<Int64.max
     var (attemptsLeft, received) = (3, Int64(0))
     while true {
-      let wasMeasured = budget.index.withLock { $0.lastScan != nil }
       let reader = try await open(resource, on: terms, fill: .onDemand, isBackground: true)
       do {
         return try await withTaskCancellationHandler {
@@ -25,21 +23,14 @@ extension MediaCache {
           reader.cancel()
         }
       } catch let error as MediaCacheError where attemptsLeft > 0 {
-        // Little is stored until the directory is measured, for example after a reboot. A removal, or
-        // another process, may have the entry for a moment. Opened again, a resource that changed is
-        // the stored version, or replaces it.
-        guard
-          error.hasNoRoom
-            ? !wasMeasured && reader.mayStore(range)
-            : [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
-        else { throw error }
+        // A removal, or another process, may have the entry for a moment; opened again, a resource
+        // that has changed is replaced.
+        guard [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion else {
+          throw error
+        }
         attemptsLeft -= 1
         received += reader.statistics.bytesFromOrigin
-        let scan = error.hasNoRoom ? budget.index.withLock { $0.scan } : nil
-        repeat {
-          // Longer than storing rests without room.
-          try await Task.sleep(for: .milliseconds(600))
-        } while scan != nil && budget.index.withLock { $0.scan == scan }
+        try await Task.sleep(for: .milliseconds(600))
       }
     }
   }
@@ -60,7 +51,9 @@ extension MediaReader {
     var information = try await contentInformation()
     if !holds(range) {
       // Before anything is evicted.
-      guard mayStore(range) else { throw MediaCacheError.noRoom }
+      guard entry.storage.budget.canHold(size(of: range), for: entry.name) else {
+        throw MediaCacheError.noRoom
+      }
       var offset = range.lowerBound
       var nextReport = ContinuousClock.now + .milliseconds(100)
       while offset < range.upperBound {
@@ -90,11 +83,6 @@ extension MediaReader {
   private func holds(_ range: ByteRange) -> Bool {
     let size = size(of: range) ?? (range.upperBound < .max ? Int64(range.count) : nil)
     return size == cachedSpans.byteCount(in: range)
-  }
-
-  /// Whether a range, as far as its length is known, could be stored at all.
-  fileprivate func mayStore(_ range: ByteRange) -> Bool {
-    entry.storage.budget.canHold(size(of: range), for: entry.name)
   }
 }
 

@@ -19,16 +19,12 @@ actor Evictor {
   }
 
   /// Reserves room for an entry (`DiskBudget.reserve`), after evictions if need be, which may take
-  /// a while: `evicts` is called before. Nothing is evicted for a resource whose length would not
-  /// fit beside the pinned entries: it is stored as far as there is room. Returns false if entries
-  /// in use or pinned fill the limit.
-  nonisolated func reserve(
-    _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
-    evicts: @Sendable () -> Void = {}
-  ) async -> Bool {
+  /// a while. Nothing is evicted for a resource whose length would not fit beside the pinned
+  /// entries: it is stored as far as there is room. Returns false if entries in use or pinned fill
+  /// the limit.
+  nonisolated func reserve(_ bytes: Int64, for name: String, length: Int64?) async -> Bool {
     if budget.reserve(bytes) { return true }
-    guard budget.canHold(length(), for: name) else { return false }
-    evicts()
+    guard budget.canHold(length, for: name) else { return false }
     return await makeRoom(for: bytes, reserves: true)
   }
 

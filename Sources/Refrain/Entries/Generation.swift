@@ -92,15 +92,13 @@ final class Generation: Sendable {
     _ register: (@escaping GenerationState.Wake) -> Result<Void, any Error>?,
     onCancel: @Sendable () -> Void
   ) async throws {
-    try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        if let outcome = register({ continuation.resume(with: $0) }) {
-          continuation.resume(with: outcome)
+    try await withTaskCancellationHandler(
+      operation: {
+        try await withCheckedThrowingContinuation { continuation in
+          let outcome = register { continuation.resume(with: $0) }
+          if let outcome { continuation.resume(with: outcome) }
         }
-      }
-    } onCancel: {
-      onCancel()
-    }
+      }, onCancel: onCancel)
   }
 
   /// Drops what could not be read of a file, which may no longer be this generation's.
@@ -115,10 +113,9 @@ final class Generation: Sendable {
 }
 
 extension Generation {
-  /// Examines a resource that may be a document (`DocumentRules`) once all of it is stored: the
-  /// update interval that it states bounds how long it is used without asking. Blocks on the disk.
-  /// `given` is a length that the state does not have yet; `written`, a range that is not readable
-  /// yet: whoever reads it before its pace is known could use the document for too long.
+  /// Examines a resource that may be a document (`DocumentRules`) once all of it is stored: the update
+  /// interval that it states bounds its use. Blocks on the disk. The length that is `given`, and what
+  /// is `written`, become known to readers only afterwards: they would use it for too long.
   func learnPace(length given: Int64? = nil, with written: ByteRange? = nil) {
     let complete = withState { state -> (any DocumentRules, EntryFile, Int64)? in
       guard let rules = state.representation.documents, let file = state.file,

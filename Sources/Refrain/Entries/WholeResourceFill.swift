@@ -2,9 +2,9 @@
 import Foundation
 
 extension Generation {
-  /// Fills the holes ahead of readers, then those behind, until cancelled: by a background reader that
-  /// reads nothing and gives way to all others (`FillPolicy.wholeResource`). Returns when nothing is
-  /// left to do, or another generation has begun.
+  /// Fills the holes ahead of readers, then those behind, until cancelled: by a background reader
+  /// that reads nothing and gives way to all others (`FillPolicy.wholeResource`). Returns when
+  /// nothing is left to do, or another generation has begun.
   func fill() async {
     let reader = withState { state in
       state.add(.init(isBackground: true, minimum: state.limits.firstRequest))
@@ -23,7 +23,7 @@ extension Generation {
           // A reader that asks again may begin another version, which is filled then.
           return
         } catch {
-          // A reader that needs the bytes gets the error. Some responses fail at the same byte forever.
+          // A reader that needs the bytes gets the error. Some responses fail forever.
           if !entry.origin.isOffline { pause = .seconds(60) }
         }
       }
@@ -43,8 +43,8 @@ extension GenerationState {
 }
 
 extension Entry {
-  /// Whether another process stores the entry (`Store.isTaken`). Not cancelled with the caller: what
-  /// is prepared then serves other readers, too.
+  /// Whether another process stores the entry (`Store.isTaken`). Not cancelled with the caller:
+  /// what is prepared then serves other readers, too.
   func isTaken(for generation: Generation) async -> Bool {
     if generation.withState(\.storage.isPrepared) { return false }
     return await Task(executorPreference: IOThreads.background) { [self] in

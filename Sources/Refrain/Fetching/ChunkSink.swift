@@ -10,7 +10,6 @@ struct ChunkSink: Sendable {
   var journalRun: JournalFile.Run?
 
   private var entry: Entry { generation.entry }
-  private var events: EventStreams { entry.events }
   private var budget: DiskBudget { entry.storage.budget }
 
   /// Stores the missing bytes of a chunk; nil if the fetch goes on. Blocks on the disk.
@@ -76,10 +75,9 @@ struct ChunkSink: Sendable {
     return nil
   }
 
-  /// Settles room that was reserved for a write, by what the generation's file and record have grown,
-  /// and carries out `commit`. If the file uses less disk space than before, another program may have
-  /// cut it short since `admit`: if stored bytes lie in a hole, which reads as zeros, all are dropped
-  /// before, because the blocks beside it are partly zeros.
+  /// Settles room reserved for a write by what the file and the record have grown, and carries out
+  /// `commit`. If the file uses less disk space than before, another program may have cut it short
+  /// since `admit`: if stored bytes lie in a hole, which reads as zeros, all are dropped before.
   private func settle(
     _ room: Int64, of file: EntryFile,
     _ commit: (inout GenerationState) -> GenerationState.Commit? = { _ in nil }
@@ -107,14 +105,9 @@ struct ChunkSink: Sendable {
     guard admission.isPrepared, let file = admission.file else { return false }
     // Blocks at either end may be new.
     let room = Int64(bytes.count) + 8192
-    let (id, generation) = (id, generation)
     for isLast in [false, true] {
       let isReserved = await entry.storage.evictor.reserve(
-        room, for: entry.name, length: generation.withState(\.length)
-      ) {
-        // Nobody should wait for bytes that are already stored.
-        generation.withState { $0.announce(id) }
-      }
+        room, for: entry.name, length: admission.length)
       guard isReserved else {
         // Entries in use fill the limit; retried soon.
         generation.refuse(.noRoom, for: .milliseconds(500))
@@ -127,9 +120,10 @@ struct ChunkSink: Sendable {
       } catch {
         // Part of the bytes may have been written.
         _ = settle(room, of: file)
-        if !isLast, error.isNoSpace {
-          generation.withState { $0.announce(id) }
-          if await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0 { continue }
+        if !isLast, error.isNoSpace,
+          await entry.storage.evictor.free(max(Int64(bytes.count), 8 << 20)) > 0
+        {
+          continue
         }
         await entry.storage.writeFailed(generation, error)
         return false
@@ -150,14 +144,15 @@ struct ChunkSink: Sendable {
       state.commit(id, range, to: file, announces: announces, now: now)
     }
     guard let commit else { return }
-    events.sendTraffic(.committed(entry.key, range))
+    entry.events.sendTraffic(.committed(entry.key, range))
     do {
       let run = commit.journal?.run(for: range, after: journalRun)
       try run?.write()
       journalRun = run
     } catch {
       // Only a killed process loses by this: it would fetch the range again.
-      events.send(.warning("The journal of \(entry.storage.url) could not be written: \(error)."))
+      entry.events.send(
+        .warning("The journal of \(entry.storage.url) could not be written: \(error)."))
     }
     if let delay = commit.syncDelay { entry.syncSoon(generation, after: delay) }
   }

@@ -59,8 +59,8 @@ extension Fetch {
           let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else {
             // Readers wait for another response if one is arriving already.
-            let isArriving = state.fetches.all.contains { $0.key != id && $0.value.isReceivingWhole }
-            return state.isLive && isArriving ? nil : .changed
+            let others = state.fetches.all.filter { $0.key != id }.values
+            return state.isLive && others.contains(where: \.isReceivingWhole) ? nil : .changed
           }
           state.liveEnd = 0
           state.fetches.note(.ignored)
@@ -244,7 +244,7 @@ extension Fetch {
 }
 
 extension Fetch {
-  /// Begins another generation with a response whose bytes differ from this one's, which ends in any
+  /// Begins another generation with a response of other bytes than this one's, which ends in any
   /// case. The fetch continues there, so that nothing is requested twice; readers that have read
   /// nothing move over, and join it.
   private func giveWay(

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// Fills a hole from the origin: requests, checks, stores, and retries from the byte where the response
-/// broke off. A confirmation is conditional (RFC 9111 §4.3), and fetches the bytes that a reader wants
-/// next. Runs on `IOThreads`, since it writes.
+/// Fills a hole from the origin: requests, checks, stores, and retries from the byte where the
+/// response broke off. A confirmation is conditional (RFC 9111 §4.3), and fetches the bytes that a
+/// reader wants next. Runs on `IOThreads`, since it writes.
 struct Fetch: Sendable {
   let id: FetchID
   let generation: Generation
@@ -17,9 +17,8 @@ struct Fetch: Sendable {
   enum Outcome: Sendable {
     /// The range is stored, or nobody wants it any more.
     case done
-    /// The request is sent again at once: a player now waits for it.
+    /// The request is sent again at once.
     case askAnew
-    /// Another attempt may continue where the response broke off.
     case again(MediaCacheError, retryAfter: Duration? = nil)
     /// No further attempt helps; `isForBackground`: before a player waits for the bytes.
     case failed(MediaCacheError, isForBackground: Bool = false)
@@ -116,12 +115,7 @@ struct Fetch: Sendable {
     var offset = range.lowerBound
     var (received, waited): (Int64, Duration) = (0, .zero)
     var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
-    defer {
-      generation.withState { state in
-        state.announce(id)
-        state.endBody(id)
-      }
-    }
+    defer { generation.withState { $0.endBody(id) } }
     var body = response.audio { note in tell { $0.note(note) } }
     while true {
       let next = offset < range.upperBound ? offset : nil
@@ -145,13 +139,10 @@ struct Fetch: Sendable {
         chunk = try await body.next(isolation: nil)
       } catch {
         exchange.deadline.rest()
-        // Somebody reads on after a pause, or the request was ended to be sent again, and its response
-        // came after all.
+        // It was ended to be sent again; or somebody reads on after a pause, and nothing has failed.
         let isUnread = (error as? TransportError)?.cause == .unread
-        if exchange.deadline.end == .cancelled || isUnread && generation.withState({ $0.canGoOn(id) })
-        {
-          return .askAnew
-        }
+        let goesOn = isUnread && generation.withState { $0.canGoOn(id) }
+        if goesOn || exchange.deadline.end == .cancelled { return .askAnew }
         return exchange.problem(error, hasBegun: hasBegun).map(brokenOff) ?? .done
       }
       received += Int64(chunk?.count ?? 0)
@@ -213,8 +204,6 @@ private struct Course {
   private var failures = 0
   private var error: MediaCacheError?
   private var isForBackground = false
-  /// Why the generation could not be confirmed.
-  private var unconfirmed: MediaCacheError?
 
   private var entry: Entry { fetch.entry }
 
@@ -255,7 +244,7 @@ private struct Course {
         .warning(
           "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
             + "forbids that: \(reason)"))
-      unconfirmed = reason
+      fetch.generation.withState { $0.confirmed(at: fetch.now, unless: reason) }
     case .failed(let reason, let background): (error, isForBackground) = (reason, background)
     case .again(let reason, let retryAfter):
       failures += 1
@@ -285,9 +274,8 @@ private struct Course {
     fetch.generation.withState { $0.fetches[id]?.phase = .ended }
     if let error { entry.events.send(.failed(entry.key, error.withoutResponse)) }
     if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
-    fetch.generation.withState { state in
-      if let unconfirmed { state.confirmed(at: fetch.now, unless: unconfirmed) }
-      state.fetchEnded(id, error: error, isForBackground: isForBackground)
+    fetch.generation.withState {
+      $0.fetchEnded(id, error: error, isForBackground: isForBackground)
     }
   }
 }

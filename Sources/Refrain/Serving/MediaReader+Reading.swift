@@ -38,7 +38,9 @@ extension MediaReader {
       let part = buffer.prefix(Int(clamping: upTo - offset))
       nonisolated(unsafe) let space = UnsafeMutableRawBufferPointer(rebasing: part)
       var count = file.readWithoutWaiting(into: space, at: offset) ?? 0
-      if count == 0 { count = await IOThreads.shared.run { file.copy(into: space, at: offset) ?? 0 } }
+      if count == 0 {
+        count = await IOThreads.shared.run { file.copy(into: space, at: offset) ?? 0 }
+      }
       if count > 0 { return deliver(offset, count) }
       generation.lose(offset..<(offset + Int64(space.count)), of: file)
     }
@@ -56,8 +58,9 @@ extension MediaReader {
     let look = generation.withState { $0.lookUp(id, at: offset, count: buffer.count) }
     if case .found(let found) = look {
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
-      let part = UnsafeMutableRawBufferPointer(rebasing: buffer.prefix(Int(clamping: upTo - offset)))
-      if let count = file.copy(into: part, at: offset), count > 0 { return deliver(offset, count) }
+      let part = buffer.prefix(Int(clamping: upTo - offset))
+      let count = file.copy(into: UnsafeMutableRawBufferPointer(rebasing: part), at: offset) ?? 0
+      if count > 0 { return deliver(offset, count) }
     }
     nonisolated(unsafe) let lent = buffer
     return try IOThreads.shared.wait { try await self.read(into: lent, at: offset) }

@@ -57,12 +57,9 @@ public final class MediaReader: Sendable {
     return Task(executorPreference: IOThreads.shared) { await generation.fill() }
   }
 
-  /// Returns a further reader of the same version, whatever the origin has by now: for consumers
-  /// that read in several places at once and must not receive two versions. Each reader has its own
-  /// read position and is cancelled by itself.
-  ///
-  /// Call it once `contentInformation()` has returned or bytes were read: until then this reader
-  /// may still move to another version.
+  /// Returns a further reader of the same version, whatever the origin has by now, which is
+  /// cancelled by itself. Call it once `contentInformation()` has returned or bytes were read: until
+  /// then this reader may still move to another version.
   ///
   /// - Throws: `CancellationError` if this reader was cancelled; `MediaCacheError`, `.closed`.
   public func another(fill: FillPolicy = .onDemand) throws -> MediaReader {

@@ -15,7 +15,15 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       calls[key] = (task, waiters + 1)
       return task
     }
-    defer { leave(task, key) }
+    defer {
+      let isLast = calls.withLock { calls in
+        // The call may have ended, and another one begun.
+        guard let call = calls[key], call.task == task else { return false }
+        calls[key] = call.waiters > 1 ? (task, call.waiters - 1) : nil
+        return call.waiters == 1
+      }
+      if isLast { task.cancel() }
+    }
     let (result, waiter) = AsyncThrowingStream<Value, any Error>.makeStream()
     Task {
       let outcome = await task.result
@@ -27,15 +35,5 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // Ends without a value when this task is cancelled.
     for try await value in result { return value }
     throw CancellationError()
-  }
-
-  private func leave(_ task: Task<Value, any Error>, _ key: Key) {
-    let isLast = calls.withLock { calls in
-      // The call may have ended, and another one begun.
-      guard let call = calls[key], call.task == task else { return false }
-      calls[key] = call.waiters > 1 ? (task, call.waiters - 1) : nil
-      return call.waiters == 1
-    }
-    if isLast { task.cancel() }
   }
 }
