@@ -27,11 +27,10 @@ struct ChunkSink: Sendable {
       if let problem { return .failed(problem, isForBackground: true) }
     }
     if admission.missing.ranges.last?.upperBound != range.upperBound {
-      // Readers may be due to be woken for earlier bytes.
-      let announces = hasMore?() != true
       generation.withState { state in
         state.fetches.move(id, to: range.upperBound)
-        if announces { state.announce(id) }
+        // Readers may be due to be woken for earlier bytes.
+        state.announce(id)
       }
     }
     return nil

@@ -134,7 +134,20 @@ extension Fetch {
         return .failed(GenerationState.keepsChanging)
       }
       return await giveWay(to: response, exchange)
-    case .beyondEnd(let length): return beyondEnd(length, asked: exchange.wanted.range.lowerBound)
+    case .beyondEnd(let length):
+      let asked = exchange.wanted.range.lowerBound
+      return generation.withState { state in
+        // The origin sent no length, and nothing follows the last byte received.
+        guard let end = length ?? (state.readable.contains(asked - 1) ? asked : nil) else {
+          return .failed(
+            MediaCacheError(
+              asked == 0 ? .status : .badRange,
+              "The origin has no bytes at \(asked) and does not report the length.",
+              remedy: "Check the URL.", status: 416))
+        }
+        state.end(at: end)
+        return .done
+      }
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
@@ -148,21 +161,6 @@ extension Fetch {
     }
   }
 
-  private func beyondEnd(_ length: Int64?, asked: Int64) -> Outcome {
-    generation.withState { state in
-      // The origin sent no length, and nothing follows the last byte received.
-      guard let end = length ?? (state.readable.contains(asked - 1) ? asked : nil) else {
-        return .failed(
-          MediaCacheError(
-            asked == 0 ? .status : .badRange,
-            "The origin has no bytes at \(asked) and does not report the length.",
-            remedy: "Check the URL.", status: 416))
-      }
-      state.end(at: end)
-      return .done
-    }
-  }
-
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
     guard let title = generation.withState({ note(&$0.representation.titles) }) else { return }
     events.send(.streamTitle(entry.key, title))
@@ -172,11 +170,6 @@ extension Fetch {
     _ facts: ResponseCheck.Facts, _ response: OriginExchange.Response,
     in state: inout GenerationState
   ) {
-    // Found before it is woken. A redirect may be for one client as well, and is left to it; the
-    // response behind it may be another origin's, or have come for another client.
-    let reader =
-      entry.storage.isShared && response.chain.redirections.isEmpty && response.status != 416
-      ? state.reader(asking: response.asked.given) : nil
     let isFirst = state.info == nil
     if isFirst { state.representation.identify(by: facts.validator) }
     var information =
@@ -197,8 +190,12 @@ extension Fetch {
     state.representation.lastContact = (now.uptime, true)
     record(response, isConfirmation: false, in: &state.representation)
     if state.isForbidden { state.storage.refuse(.forbidden) }
+    // A redirect may be for one client as well, and is left to it; the response behind it may be
+    // another origin's, or have come for another client.
+    if entry.storage.isShared, response.chain.redirections.isEmpty, response.status != 416 {
+      state.hand(response.headers, response.status, askedFor: response.asked.given)
+    }
     state.establish(information)
-    state.hand(response.headers, response.status, to: reader)
   }
 
   /// Records that the origin has confirmed the generation, by a response that brings nothing else.

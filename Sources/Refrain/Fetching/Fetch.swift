@@ -42,9 +42,7 @@ struct Fetch: Sendable {
 
   @inline(never)
   private func rest(for delay: Duration) async -> Bool {
-    if delay > .zero {
-      do { try await Task.sleep(for: delay) } catch { return false }
-    }
+    do { try await Task.sleep(for: delay) } catch { return false }
     generation.withState { $0.fetches[id]?.endRest() }
     return true
   }

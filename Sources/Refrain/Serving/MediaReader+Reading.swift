@@ -129,10 +129,6 @@ extension MediaReader {
 }
 
 extension MediaReader {
-  /// Neither waits nor touches a file.
-  typealias Look<Found: Sendable> =
-    (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
-
   private func find(
     at offset: Int64, count: Int
   ) async throws -> (generation: Generation, found: AvailableBytes) {
@@ -141,8 +137,8 @@ extension MediaReader {
 
   /// Looks, in the current generation if nothing was read of this one, and waits until something is
   /// found at `offset`; nil: waits for the first response.
-  func find<Found>(
-    at offset: Int64?, _ look: Look<Found>
+  func find<Found: Sendable>(
+    at offset: Int64?, _ look: (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
   ) async throws -> (generation: Generation, found: Found) {
     while true {
       let (generation, id) = try current()

@@ -175,8 +175,8 @@ extension GenerationState {
     }.map(\.key).min()
   }
 
-  mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
-    guard let reader, isForbidden, !isLive else { return }
+  mutating func hand(_ headers: HeaderFields, _ status: Int, askedFor given: Resource?) {
+    guard let reader = reader(asking: given), isForbidden, !isLive else { return }
     handed = (reader, headers, status)
     wake(readers.waits.filter { $0.readerID != reader })
   }
