@@ -45,8 +45,7 @@ extension MediaCache {
 
   package var isShared: Bool { configuration.isShared }
 
-  /// Keeps a reader of a document open for as long as further readers of the same play may join the
-  /// origin's response to it.
+  /// Keeps a reader of a document open while further readers of the same play may join it.
   package func keepForOthers(_ reader: MediaReader) {
     Task {
       // Nothing cancels this task, so `sleep` cannot throw.
@@ -55,8 +54,8 @@ extension MediaCache {
     }
   }
 
-  /// Returns what a library over the core keeps in memory for this cache, made the first time by
-  /// `make`, which must only compute. `removeAll` forgets it.
+  /// Returns what a library over the core keeps in memory for this cache until `removeAll`. `make`
+  /// must only compute.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
     origin.withMemory { memory in
       let type = ObjectIdentifier(Value.self)

@@ -101,7 +101,7 @@ final class Generation: Sendable {
       }, onCancel: onCancel)
   }
 
-  /// Drops what could not be read of a file, which may no longer be this generation's.
+  /// Drops what could not be read of a file, perhaps an earlier one.
   func lose(_ range: ByteRange, of file: EntryFile) {
     entry.events.send(
       .warning(
@@ -201,7 +201,42 @@ extension Entry {
   }
 }
 
-/// A lock that is taken for every chunk and every read. A debug build counts how often, for a test.
+/// What the fetches of a cache share.
+struct FetchStarter: Sendable {
+  let origin: Origin
+  let gate = PlaybackPriority()
+  let plan: FetchPlan
+  let trustsStored: Bool
+  /// How long a fetch without readers may stall.
+  let abandonedSilence: Duration
+  let run: @Sendable (Generation, FetchID, ByteRange) async -> Void
+
+  func emptyState(of resource: Resource) -> GenerationState {
+    GenerationState(
+      limits: plan, isOffline: origin.isOffline, trustsStored: trustsStored,
+      representation: Representation(
+        documents: resource.policy.documents, requestedAt: resource.url))
+  }
+}
+
+/// While a player anywhere in the cache is short of bytes, background fetches pause.
+final class PlaybackPriority: Sendable {
+  /// The number of fetches whose bytes players are short of.
+  private let short = Atomic(0)
+
+  var isFree: Bool { short.load(ordering: .relaxed) <= 0 }
+
+  func count(_ change: Int) { short.add(change, ordering: .relaxed) }
+
+  /// Returns soon after no player is short, the task is cancelled, or it `isExempt`.
+  func waitTurn(unless isExempt: () -> Bool) async {
+    while !isFree, !Task.isCancelled, !isExempt() {
+      try? await Task.sleep(for: .milliseconds(50))
+    }
+  }
+}
+
+/// A lock of which a debug build counts how often it is taken, for a test.
 struct CountedMutex<Value: Sendable>: ~Copyable, Sendable {
   private let mutex: Mutex<Value>
   #if DEBUG

@@ -33,26 +33,21 @@ struct Fetch: Sendable {
     if !course.isConfirming { events.send(.fetchStarted(entry.key, range)) }
     while !Task.isCancelled {
       let outcome = await course.fetch.attempt(course.range)
-      guard let delay = course.delay(after: outcome), await course.fetch.rest(for: delay) else {
-        break
-      }
+      guard let delay = course.delay(after: outcome) else { break }
+      do { try await Task.sleep(for: delay) } catch { break }
     }
     course.end()
-  }
-
-  @inline(never)
-  private func rest(for delay: Duration) async -> Bool {
-    do { try await Task.sleep(for: delay) } catch { return false }
-    generation.withState { $0.fetches[id]?.endRest() }
-    return true
   }
 
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
   var isBackground: Bool { running?.isBackground == true }
 
-  /// Only a confirmation is for `range`: other fetches know what they have yet to bring.
+  /// Only a confirmation is for `range`.
   private func attempt(_ range: ByteRange) async -> Outcome {
-    let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
+    let next = generation.withState { state in
+      state.fetches[id]?.endRest()
+      return state.nextRequest(of: id, confirming: range, at: now)
+    }
     guard var request = next else { return .done }
     if !request.isConfirmation, isBackground {
       // It can be cancelled while somebody plays.
@@ -196,7 +191,6 @@ private struct Course {
   private(set) var fetch: Fetch
   private(set) var range: ByteRange
   private(set) var isConfirming: Bool
-  /// What the fetch had brought before the last attempt.
   private var brought: Int64 = 0
   /// In a row, without progress.
   private var failures = 0
@@ -226,7 +220,7 @@ private struct Course {
       (gained, brought) = (fetch.brought - brought, fetch.brought)
       // The response may have brought bytes.
       if !fetch.isConfirmation { isConfirming = false }
-      // If it has to be read again from its start, a few more bytes are no progress.
+      // Of a response that begins at the first byte, a few more bytes are no progress.
       if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { failures = 0 }
     }
     if case .done = outcome, fetch.generation.withState({ $0.endsInVain(id) }) {

@@ -26,8 +26,8 @@ public final class MediaReader: Sendable {
     var filling: Task<Void, Never>?
   }
 
-  /// Creates a reader of an entry that is held for it, and released if this throws. Without
-  /// `generation`, it may leave the entry's current one for a newer one until it has read.
+  /// Creates a reader of an entry that is held for it, and released if this throws. Without a
+  /// `generation`, it may leave the current one until it has read.
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
     fill: FillPolicy, isBackground: Bool = false, terms: ReadTerms = ReadTerms()
@@ -167,8 +167,7 @@ public final class MediaReader: Sendable {
 
   package var knownInformation: ContentInformation? { generation.withState { $0.info } }
 
-  /// Whether incoming bytes are stored: not while the disk is full, the entry is too large for the
-  /// limit, another process writes it, or the origin forbids it.
+  /// Whether incoming bytes are stored (`StoredBytes.refusal`).
   package var isStoring: Bool { generation.withState { !$0.isTransient } }
 
   /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
