@@ -139,9 +139,8 @@ extension Generation {
     }
     if isUnreadable { return }
     withState { state in
-      // Its name says document, but its bytes do not.
-      let isNamed = state.freshness?.pace == .unread
-      guard let pace = pace ?? (isNamed ? .unstated : nil) else { return }
+      // Its name may say document although its bytes do not.
+      guard let pace = pace ?? (state.freshness?.pace == .unread ? .unstated : nil) else { return }
       state.representation.freshness?.pace = pace
       state.storage.noteRecordStale()
     }

@@ -112,7 +112,7 @@ extension Fetch {
     }
     if isHanded { entry.startAnew(after: generation) }
     if exchange.wanted.isConfirmation, !isConfirming {
-      events.send(.fetchStarted(entry.key, exchange.wanted.range))
+      entry.events.send(.fetchStarted(entry.key, exchange.wanted.range))
     }
     // Otherwise the first byte creates the files.
     if isEmpty { _ = await entry.storage.prepare(generation) }
@@ -163,7 +163,7 @@ extension Fetch {
 
   func tell(_ note: @Sendable (inout StreamTitles) -> StreamTitle?) {
     guard let title = generation.withState({ note(&$0.representation.titles) }) else { return }
-    events.send(.streamTitle(entry.key, title))
+    entry.events.send(.streamTitle(entry.key, title))
   }
 
   private func note(
@@ -285,7 +285,7 @@ extension Fetch {
     }
     next.withState { $0.watch() }
     entry.superseded(generation, isContradicted: isContradicted)
-    if !exchange.wanted.isConfirmation { events.send(.fetchStarted(entry.key, range)) }
+    if !exchange.wanted.isConfirmation { entry.events.send(.fetchStarted(entry.key, range)) }
     return .movedOn(fetch, await fetch.use(verdict, of: response, exchange))
   }
 }

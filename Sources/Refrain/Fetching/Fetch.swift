@@ -9,8 +9,6 @@ struct Fetch: Sendable {
   let generation: Generation
 
   var entry: Entry { generation.entry }
-  var events: EventStreams { entry.events }
-  var origin: Origin { entry.origin }
   var now: Moment { entry.now }
 
   /// How one attempt ended.
@@ -30,7 +28,7 @@ struct Fetch: Sendable {
   /// apart, and not inlined.
   func run(_ range: ByteRange) async {
     var course = Course(of: self, range)
-    if !course.isConfirming { events.send(.fetchStarted(entry.key, range)) }
+    if !course.isConfirming { entry.events.send(.fetchStarted(entry.key, range)) }
     while !Task.isCancelled {
       let outcome = await course.fetch.attempt(course.range)
       guard let delay = course.delay(after: outcome) else { break }
@@ -155,7 +153,7 @@ struct Fetch: Sendable {
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
       // Readers receive stored bytes meanwhile.
-      await origin.keepPace(after: chunk.count) {
+      await entry.origin.keepPace(after: chunk.count) {
         generation.withState { state in
           state.announce(id)
           return state.isWanted(id)
@@ -245,7 +243,7 @@ private struct Course {
       // Once bytes have come, an outage is waited out.
       let isPlaying = brought > 0 || fetch.generation.withState(\.hasBeenRead)
       guard
-        let delay = fetch.origin.retry.delay(
+        let delay = entry.origin.retry.delay(
           after: reason.failure, count: failures, isPlaying: isPlaying, retryAfter: retryAfter,
           gained: gained),
         fetch.generation.withState({ $0.beginRest(id) })

@@ -75,7 +75,7 @@ extension MediaReader {
       switch found {
       case .file(let file, let upTo):
         // If the file was cut short, sendfile(2) would wait for bytes that never come.
-        let end = min(offset + Int64(max(count, 1)), upTo)
+        let end = offset + min(Int64(max(count, 1)), upTo - offset)
         if file.reaches(end) {
           deliver(offset, min(count, Int(end - offset)))
           return found
