@@ -170,7 +170,8 @@ extension Generation {
           return
         } catch {
           // A reader that needs the bytes gets the error. Some responses fail forever.
-          if !entry.origin.isOffline { pause = .seconds(60) }
+          let mayPass = entry.origin.isOffline || withState { $0.isTransient }
+          if !mayPass { pause = .seconds(60) }
         }
       }
       // Throws only if cancelled.
