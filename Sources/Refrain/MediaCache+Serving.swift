@@ -3,8 +3,7 @@ import Foundation
 
 /// For front ends that answer HTTP requests.
 extension MediaCache {
-  /// Records that a request may have changed the resource: stored bytes are used again only after
-  /// the origin has confirmed them (RFC 9111 §4.4).
+  /// Records that a request may have changed the resource (RFC 9111 §4.4).
   package func invalidate(_ resource: Resource) async throws {
     let key = key(for: resource)
     if table.openEntry(for: key) == nil {
@@ -15,15 +14,10 @@ extension MediaCache {
     entry.invalidate()
   }
 
-  /// Whether a response is arriving for others that a request on these terms cannot share: it is
-  /// not fresh enough, and the origin could not confirm it. Each response to a stream without an
-  /// end, and of an origin whose validator changes with it, has other bytes: received into the
-  /// entry, it would end the readers of the arriving one. Other media of known length is shared all
-  /// the same: a player requests it piece by piece. Only the representation stored under the
-  /// resource's own key is considered.
-  package func isArrivingForOthers(
-    _ resource: Resource, key: CacheKey, on terms: ReadTerms
-  ) -> Bool {
+  /// Whether a response is arriving for others that a request on these terms cannot share: each
+  /// response to it has other bytes, and would end the readers of the arriving one. Media of known
+  /// length is shared all the same: a player requests it piece by piece.
+  package func isArrivingForOthers(_ key: CacheKey, on terms: ReadTerms) -> Bool {
     guard let generation = table.openEntry(for: key)?.current else { return false }
     return generation.withState { state in
       let isMadeAnew =
@@ -32,15 +26,13 @@ extension MediaCache {
       return state.info != nil && (isMadeAnew || state.isOneResponse)
         && !state.isComplete && !state.isLive && state.hasBeenRead
         && !state.isUsable(on: terms, at: now)
-        && state.known?.otherKey(than: key, for: resource.headers) == nil
     }
   }
 
   /// Holds the entry of a reader open, to answer requests from it at once; nil if it is closed.
   package func hold(_ reader: MediaReader) -> EntryLease? { EntryLease(reader.entry) }
 
-  /// Registers `release`, which is called when disk space is needed: it releases held entries
-  /// without readers, and returns whether there were any. Returns a number for `forgetIdleLeases`.
+  /// Registers a closure as `EntryTable.addHolder` does.
   package func releaseIdleLeases(by release: @escaping @Sendable () -> Bool) -> UInt64 {
     table.addHolder(release)
   }
@@ -53,9 +45,7 @@ extension MediaCache {
 
   package var isShared: Bool { configuration.isShared }
 
-  /// Keeps a reader of a document open for as long as further readers of the same play may join the
-  /// origin's response to it: who looks at a document first, plays it and follows it are several
-  /// readers, one after the other.
+  /// Keeps a reader of a document open while further readers of the same play may join it.
   package func keepForOthers(_ reader: MediaReader) {
     Task {
       // Nothing cancels this task, so `sleep` cannot throw.
@@ -64,10 +54,8 @@ extension MediaCache {
     }
   }
 
-  // MARK: For libraries over the core
-
-  /// Returns what a library over the core keeps in memory for this cache, made by `make` the first
-  /// time, which must only compute. `removeAll` forgets it.
+  /// Returns what a library over the core keeps in memory for this cache until `removeAll`. `make`
+  /// must only compute.
   package func companion<Value: Sendable>(_ make: () -> Value) -> Value {
     origin.withMemory { memory in
       let type = ObjectIdentifier(Value.self)

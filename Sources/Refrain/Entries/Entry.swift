@@ -27,10 +27,6 @@ final class Entry: Sendable {
     var isShutDown = false
     /// Whether its last record is written, or about to be.
     var isClosed = false
-    var wholeReaders = 0
-    var filler: Task<Void, Never>?
-    /// Counts the fillers: an earlier one may end later.
-    var fillerNumber = 0
   }
 
   /// Opens the entry stored under the key, or an empty one. Blocks.
@@ -101,7 +97,6 @@ final class Entry: Sendable {
   }
 
   func shutDown() {
-    state.withLock(\.filler)?.cancel()
     for generation in generations { generation.withState { $0.close() } }
     closeIfUnused { $0.isShutDown = true }
   }
@@ -133,9 +128,12 @@ final class Entry: Sendable {
 
   // MARK: Generations
 
-  /// Returns the current generation; a new one if that is a live stream whose start has passed.
+  /// Returns the current generation; a new one if that is a live stream whose start has passed, or
+  /// was handed to another reader.
   func generationForReader() -> Generation? {
-    if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
+    if let current, current.withState({ $0.hasPassedStart || $0.handed != nil }),
+      state.withLock({ !$0.isShutDown })
+    {
       startAnew(after: current)
     }
     return current
@@ -183,24 +181,18 @@ final class Entry: Sendable {
     return state
   }
 
-  /// Makes `next` the current generation in place of `last`, whose readers continue if `keepsLast`;
-  /// `body` runs before what fills `last` leaves it. Returns false if `last` is not the current one
-  /// any more, or the entry is closed.
+  /// Makes `next` the current generation in place of `last`, whose readers continue if `keepsLast`.
+  /// Returns false if `last` is not the current one any more, or the entry is closed.
   func replace(
-    _ last: Generation, with next: Generation, keepsLast: Bool = false, _ body: () -> Void = {}
+    _ last: Generation, with next: Generation, keepsLast: Bool = false
   ) -> Bool {
-    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-      guard state.current === last, !state.isClosed else { return (false, nil) }
+    let isReplaced = state.withLock { state in
+      guard state.current === last, !state.isClosed else { return false }
       if keepsLast { state.earlier.append(last) }
       state.current = next
-      // It may wait for bytes of the generation before, which are not stored any more.
-      let filler = state.filler.take()
-      startFilling(&state)
-      return (true, filler)
+      return true
     }
     guard isReplaced else { return false }
-    body()
-    filler?.cancel()
     // The cache may have come online while `next` was made.
     next.followOffline()
     return true

@@ -15,15 +15,11 @@ actor Evictor {
     (self.budget, self.table, self.report) = (budget, table, report)
   }
 
-  /// Reserves room for an entry, if need be after evictions, before which `evicts` is called; none
-  /// for a resource whose length would not fit beside the pinned entries. False if there is no room.
-  nonisolated func reserve(
-    _ bytes: Int64, for name: String, length: @autoclosure @Sendable () -> Int64?,
-    evicts: @Sendable () -> Void = {}
-  ) async -> Bool {
+  /// Reserves room for an entry, if need be after evictions; none for a resource whose length would
+  /// not fit beside the pinned entries. False if there is no room.
+  nonisolated func reserve(_ bytes: Int64, for name: String, length: Int64?) async -> Bool {
     if budget.reserve(bytes) { return true }
-    guard budget.canHold(length(), for: name) else { return false }
-    evicts()
+    guard budget.canHold(length, for: name) else { return false }
     while await makeRoom(for: bytes) { if budget.reserve(bytes) { return true } }
     return false
   }

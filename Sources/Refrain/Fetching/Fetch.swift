@@ -1,161 +1,51 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// One running request to the origin that fills a hole: sends, checks, stores, and retries from the
-/// byte where the response broke off. If it is a confirmation, the request is conditional (RFC 9111
-/// §4.3), and fetches the bytes that a reader wants next. Runs on `IOThreads`, since it writes.
+/// Fills a hole from the origin: requests, checks, stores, and retries from the byte where the
+/// response broke off. A confirmation is conditional (RFC 9111 §4.3), and fetches the bytes that a
+/// reader wants next. Runs on `IOThreads`, since it writes.
 struct Fetch: Sendable {
   let id: FetchID
   let generation: Generation
 
   var entry: Entry { generation.entry }
-  var events: EventStreams { entry.events }
-  var origin: Origin { entry.origin }
   var now: Moment { entry.now }
 
   /// How one attempt ended.
   enum Outcome: Sendable {
     /// The range is stored, or nobody wants it any more.
     case done
-    /// The request is sent again at once: a player now waits for it.
+    /// The request is sent again at once.
     case askAnew
-    /// The response broke off: another attempt may continue from there.
     case again(MediaCacheError, retryAfter: Duration? = nil)
-    /// No further attempt helps.
-    case failed(MediaCacheError)
-    /// The bytes cannot be stored, and nobody reads them; or they may not be fetched before a
-    /// player waits for them.
-    case onlyForPlayback(MediaCacheError)
-    /// The response has begun another generation, and this fetch continued there.
+    /// No further attempt helps; `isForBackground`: before a player waits for the bytes.
+    case failed(MediaCacheError, isForBackground: Bool = false)
+    /// The response has begun another generation, where the fetch continues.
     indirect case movedOn(Fetch, Outcome)
   }
 
-  /// What the attempts so far have come to.
-  private struct Course {
-    var isConfirming: Bool
-    /// In a row, without progress.
-    var failures = 0
-    var error: MediaCacheError?
-    var isForBackground = false
-    /// Why the generation could not be confirmed.
-    var unconfirmed: MediaCacheError?
-  }
-
-  /// Brings a range, and confirms the generation first if that is the purpose of the fetch; `first`
-  /// is the outcome of the first attempt if another fetch has made it. A task's memory holds the
-  /// frames of all that it awaits: what each attempt comes to is computed apart, and not inlined.
-  func run(_ range: ByteRange, after first: Outcome? = nil) async {
-    var first = first
-    var course = begin(range, isNew: first == nil)
+  /// A task's memory holds the frames of all that it awaits: what an attempt comes to is computed
+  /// apart, and not inlined.
+  func run(_ range: ByteRange) async {
+    var course = Course(of: self, range)
+    if !course.isConfirming { entry.events.send(.fetchStarted(entry.key, range)) }
     while !Task.isCancelled {
-      let before = first == nil ? broughtSoFar : 0
-      let outcome = if let first { first } else { await attempt(range) }
-      first = nil
-      if case .movedOn(let fetch, let outcome) = outcome {
-        if !course.isConfirming { events.send(.fetchFinished(entry.key, range, nil)) }
-        return await fetch.run(fetch.running?.range ?? 0..<0, after: outcome)
-      }
-      let gained = broughtSoFar - before
-      guard let delay = delay(after: outcome, gaining: gained, in: &course),
-        await rest(for: delay)
-      else { break }
+      let outcome = await course.fetch.attempt(course.range)
+      guard let delay = course.delay(after: outcome) else { break }
+      do { try await Task.sleep(for: delay) } catch { break }
     }
-    end(range, course)
-  }
-
-  @inline(never)
-  private func rest(for delay: Duration) async -> Bool {
-    if delay > .zero {
-      do { try await Task.sleep(for: delay) } catch { return false }
-    }
-    generation.withState { $0.fetches[id]?.endRest() }
-    return true
-  }
-
-  private var broughtSoFar: Int64 { generation.withState { $0.fetches[id]?.brought ?? 0 } }
-
-  @inline(never)
-  private func begin(_ range: ByteRange, isNew: Bool) -> Course {
-    let isConfirming = running?.isConfirmation == true
-    if isNew, !isConfirming { events.send(.fetchStarted(entry.key, range)) }
-    return Course(isConfirming: isConfirming)
-  }
-
-  /// Returns the delay before another attempt; nil if this was the last.
-  @inline(never)
-  private func delay(
-    after outcome: Outcome, gaining gained: Int64, in course: inout Course
-  ) -> Duration? {
-    var outcome = outcome
-    if let fetch = running {
-      // The response may have brought bytes.
-      if !fetch.isConfirmation { course.isConfirming = false }
-      // If it has to be read again from its start, a few more bytes are no progress.
-      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { course.failures = 0 }
-    }
-    if case .done = outcome, generation.withState({ $0.endsInVain(id) }) {
-      outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
-    }
-    switch outcome {
-    case .done, .movedOn: break
-    case .askAnew: return .zero
-    case .failed(let reason): course.error = reason
-    case .onlyForPlayback where course.isConfirming && !isBackground:
-      // A player now waits for the confirmation.
-      return .zero
-    case .again(let reason, _) where course.isConfirming,
-      .onlyForPlayback(let reason) where course.isConfirming:
-      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
-      // asks again.
-      events.send(
-        .warning(
-          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
-            + "forbids that: \(reason)"))
-      course.unconfirmed = reason
-    case .onlyForPlayback(let reason):
-      course.error = reason
-      course.isForBackground = true
-    case .again(let reason, let retryAfter):
-      course.failures += 1
-      // Nothing new came: the redirects may lead elsewhere by now.
-      if gained <= 0 { entry.requests.forgetChain() }
-      // Once bytes have come, an outage is waited out.
-      let isPlaying = generation.withState { $0.hasBeenRead || $0.fetches[id]?.brought ?? 0 > 0 }
-      guard
-        let delay = origin.retry.delay(
-          after: reason.failure, count: course.failures, isPlaying: isPlaying,
-          retryAfter: retryAfter, gained: gained),
-        generation.withState({ $0.beginRest(id) })
-      else {
-        course.error = reason
-        return nil
-      }
-      events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
-      return delay
-    }
-    return nil
-  }
-
-  @inline(never)
-  private func end(_ range: ByteRange, _ course: Course) {
-    let error = course.error
-    // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.phase = .ended }
-    if let error { events.send(.failed(entry.key, error.withoutResponse)) }
-    if !course.isConfirming {
-      events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
-    }
-    generation.withState { state in
-      if let unconfirmed = course.unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
-      state.fetchEnded(id, error: error, isForBackground: course.isForBackground)
-    }
+    course.end()
   }
 
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }
+  var isBackground: Bool { running?.isBackground == true }
 
-  /// Only a confirmation is for `range`: other fetches know what they have yet to bring.
+  /// Only a confirmation is for `range`.
   private func attempt(_ range: ByteRange) async -> Outcome {
-    let next = generation.withState { $0.nextRequest(of: id, confirming: range, at: now) }
+    let next = generation.withState { state in
+      state.fetches[id]?.endRest()
+      return state.nextRequest(of: id, confirming: range, at: now)
+    }
     guard var request = next else { return .done }
     if !request.isConfirmation, isBackground {
       // It can be cancelled while somebody plays.
@@ -169,21 +59,14 @@ struct Fetch: Sendable {
     defer { generation.withState { $0.fetches[id]?.endRest() } }
     let began = ContinuousClock.now
     do {
-      return try await exchange.run { [request] response in
-        if request.isConfirmation { return await confirm(by: response, to: request, exchange) }
+      return try await exchange.run { response in
         let latency = (ContinuousClock.now - began).seconds
         generation.withState { $0.limits.latency = min($0.limits.latency ?? .infinity, latency) }
-        let (verdict, actions) = judged(
-          response, asked: request.range, sentIfRange: request.ifRange != nil)
-        if generation.withState({ $0.handed != nil }) { entry.startAnew(after: generation) }
-        await prepareIfEmpty()
-        generation.carryOut(actions)
-        guard let verdict else { return .done }
-        return await use(verdict, of: response, asked: request.range, exchange: exchange)
+        return await use(judged(response, exchange), of: response, exchange)
       }
     } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
-        return .onlyForPlayback(error)
+        return isBackground ? .failed(error, isForBackground: true) : .askAnew
       }
       return error.retry == nil ? .failed(error) : .again(error)
     } catch {
@@ -217,24 +100,14 @@ struct Fetch: Sendable {
     }
   }
 
-  var isBackground: Bool { running?.isBackground == true }
-}
-
-extension Fetch {
   func receive(
-    _ response: OriginExchange.Response, range: ByteRange, exchange: OriginExchange
+    _ response: OriginExchange.Response, _ range: ByteRange, _ exchange: OriginExchange
   ) async -> Outcome {
     var offset = range.lowerBound
-    var meter = RateMeter()
+    var (received, waited): (Int64, Duration) = (0, .zero)
     var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
-    defer {
-      generation.withState { state in
-        state.announce(id)
-        state.endBody(id)
-      }
-    }
+    defer { generation.withState { $0.endBody(id) } }
     var body = response.audio { note in tell { $0.note(note) } }
-    var hasBegun = false
     while true {
       let next = offset < range.upperBound ? offset : nil
       switch generation.withState({ $0.standing(id, at: next) }) {
@@ -249,31 +122,29 @@ extension Fetch {
         await entry.starter.gate.waitTurn { !isBackground }
       case .foreground: break
       }
+      let hasBegun = offset > range.lowerBound
       exchange.expectBody(isFirst: !hasBegun)
       let began = ContinuousClock.now
       let chunk: Data?
       do {
         chunk = try await body.next(isolation: nil)
-        hasBegun = true
-      } catch let error as TransportError
-        where error.cause == .unread && generation.withState({ $0.canGoOn(id) })
-      {
-        // Somebody reads on after a pause: the rest is requested, and nothing has failed.
-        exchange.deadline.rest()
-        return .askAnew
       } catch {
         exchange.deadline.rest()
-        guard let problem = exchange.problem(error, hasBegun: hasBegun) else {
-          // It was ended so that the request is sent again, and its response came after all.
-          return exchange.deadline.end == .cancelled ? .askAnew : .done
-        }
-        return brokenOff(problem)
+        // It was ended to be sent again; or somebody reads on after a pause, and nothing has failed.
+        let isUnread = (error as? TransportError)?.cause == .unread
+        let goesOn = isUnread && generation.withState { $0.canGoOn(id) }
+        if goesOn || exchange.deadline.end == .cancelled { return .askAnew }
+        return exchange.problem(error, hasBegun: hasBegun).map(brokenOff) ?? .done
       }
-      if let rate = meter.add(chunk?.count ?? 0, after: .now - began) {
+      received += Int64(chunk?.count ?? 0)
+      waited += .now - began
+      if received >= 1 << 20 {
+        let rate = Double(received) / max(waited.seconds, 0.005)
         generation.withState { $0.limits.note(rate: rate) }
+        (received, waited) = (0, .zero)
       }
       exchange.deadline.rest()
-      // The end of the message was awaited too: a connection that was read to it can be reused.
+      // A connection that was read to the end of the message can be reused.
       guard let chunk, offset < range.upperBound else { break }
       if chunk.isEmpty { continue }
       entry.requests.countReceived(chunk.count)
@@ -281,8 +152,8 @@ extension Fetch {
       let part = chunk.prefix(Int(min(Int64(chunk.count), range.upperBound - offset)))
       if let outcome = await bytes.keep(part, at: offset) { return outcome }
       offset += Int64(part.count)
-      // Pauses for as long as the configured rate requires. Readers receive stored bytes meanwhile.
-      await origin.keepPace(after: chunk.count) {
+      // Readers receive stored bytes meanwhile.
+      await entry.origin.keepPace(after: chunk.count) {
         generation.withState { state in
           state.announce(id)
           return state.isWanted(id)
@@ -302,29 +173,99 @@ extension Fetch {
       ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
     }
     if isHanded { return .failed(error) }
-    if canGoOn {
-      var error = error
-      // A further response begins at the first byte again.
-      if isWhole { error.retry = .cutShort }
-      return .again(error)
+    guard canGoOn else {
+      entry.supersede(generation)
+      return .done
     }
-    entry.supersede(generation)
-    return .done
+    var error = error
+    // A further response begins at the first byte again.
+    if isWhole { error.retry = .cutShort }
+    return .again(error)
   }
 }
 
-/// Measures how fast an origin sends: bytes over the time spent waiting for them.
-struct RateMeter: Sendable {
-  private var waited: Duration = .zero
-  private var bytes = 0
+/// What the attempts of a fetch have come to so far.
+private struct Course {
+  private(set) var fetch: Fetch
+  private(set) var range: ByteRange
+  private(set) var isConfirming: Bool
+  private var brought: Int64 = 0
+  /// In a row, without progress.
+  private var failures = 0
+  private var error: MediaCacheError?
+  private var isForBackground = false
 
-  /// Returns the bytes per second for each MiB received; nil before, or if all of it had arrived
-  /// before the wait.
-  mutating func add(_ count: Int, after wait: Duration) -> Double? {
-    waited += wait
-    bytes += count
-    guard bytes >= 1 << 20 else { return nil }
-    defer { self = RateMeter() }
-    return waited >= .milliseconds(5) ? Double(bytes) / waited.seconds : nil
+  private var entry: Entry { fetch.entry }
+
+  @inline(never)
+  init(of fetch: Fetch, _ range: ByteRange) {
+    (self.fetch, self.range) = (fetch, range)
+    isConfirming = fetch.running?.isConfirmation == true
+  }
+
+  /// Returns the delay before another attempt; nil if this was the last.
+  @inline(never)
+  mutating func delay(after outcome: Fetch.Outcome) -> Duration? {
+    var outcome = outcome
+    if case .movedOn(let next, let result) = outcome {
+      if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, nil)) }
+      self = Course(of: next, next.running?.range ?? 0..<0)
+      outcome = result
+    }
+    let id = fetch.id
+    var gained: Int64 = 0
+    if let fetch = fetch.running {
+      (gained, brought) = (fetch.brought - brought, fetch.brought)
+      // The response may have brought bytes.
+      if !fetch.isConfirmation { isConfirming = false }
+      // Of a response that begins at the first byte, a few more bytes are no progress.
+      if gained > 0, !fetch.isWhole || gained * 20 >= fetch.position { failures = 0 }
+    }
+    if case .done = outcome, fetch.generation.withState({ $0.endsInVain(id) }) {
+      outcome = .again(ResponseCheck.invalid("sent none of the requested bytes"))
+    }
+    switch outcome {
+    case .done, .movedOn: break
+    case .askAnew: return .zero
+    case .again(let reason, _) where isConfirming, .failed(let reason, true) where isConfirming:
+      // An unreachable origin does not mean a gone resource: stored bytes play, and the next reader
+      // asks again.
+      entry.events.send(
+        .warning(
+          "\(entry.key) could not be revalidated; the stored bytes are used, unless the origin "
+            + "forbids that: \(reason)"))
+      fetch.generation.withState { $0.confirmed(at: fetch.now, unless: reason) }
+    case .failed(let reason, let background): (error, isForBackground) = (reason, background)
+    case .again(let reason, let retryAfter):
+      failures += 1
+      // Nothing new came: the redirects may lead elsewhere by now.
+      if gained <= 0 { entry.requests.forgetChain() }
+      // Once bytes have come, an outage is waited out.
+      let isPlaying = brought > 0 || fetch.generation.withState(\.hasBeenRead)
+      guard
+        let delay = entry.origin.retry.delay(
+          after: reason.failure, count: failures, isPlaying: isPlaying, retryAfter: retryAfter,
+          gained: gained),
+        fetch.generation.withState({ $0.beginRest(id) })
+      else {
+        error = reason
+        return nil
+      }
+      entry.events.send(.retrying(entry.key, reason.withoutResponse, after: delay))
+      return delay
+    }
+    return nil
+  }
+
+  @inline(never)
+  func end() {
+    let id = fetch.id
+    // Whoever hears of the end does not find this fetch running.
+    fetch.generation.withState { $0.fetches[id]?.phase = .ended }
+    if let error { entry.events.send(.failed(entry.key, error.withoutResponse)) }
+    if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    fetch.generation.withState {
+      $0.fetchEnded(id, error: error, isForBackground: isForBackground)
+    }
   }
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 public import Foundation
 
-/// Reading: every call looks for bytes (`find`), and only copies by itself.
 extension MediaReader {
-  // MARK: The resource
-
   /// Returns the known properties of the resource. Waits for the origin's first response if
   /// nothing is stored.
   ///
@@ -15,10 +12,8 @@ extension MediaReader {
 
   /// Returns `contentInformation()`, for callers on a thread of their own. Blocks.
   public func contentInformationBlocking() throws -> ContentInformation {
-    try findBlocking(at: nil) { $0.lookUpInformation($1) }.found
+    try IOThreads.shared.wait { try await self.contentInformation() }
   }
-
-  // MARK: Bytes
 
   /// Waits until at least one byte at `offset` is readable, and returns the readable range from
   /// there; an empty one if `offset` is the end of the resource, or beyond it.
@@ -36,18 +31,18 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) async throws -> Int {
     let offset = try Self.place(offset)
-    for _ in 0..<Self.mostAttempts {
+    for _ in 0..<3 {
       let (generation, found) = try await find(at: offset, count: buffer.count)
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
-      let space = Self.space(in: buffer, for: upTo - offset)
+      // Only one thread writes there, and this waits for it.
+      let part = buffer.prefix(Int(clamping: upTo - offset))
+      nonisolated(unsafe) let space = UnsafeMutableRawBufferPointer(rebasing: part)
       var count = file.readWithoutWaiting(into: space, at: offset) ?? 0
       if count == 0 {
-        // Only that thread writes there, and this waits for it.
-        nonisolated(unsafe) let lent = space
-        count = await IOThreads.shared.run { file.copy(into: lent, at: offset) ?? 0 }
+        count = await IOThreads.shared.run { file.copy(into: space, at: offset) ?? 0 }
       }
       if count > 0 { return deliver(offset, count) }
-      lose(generation, file, at: offset, count: space.count)
+      generation.lose(offset..<(offset + Int64(space.count)), of: file)
     }
     throw unreadable
   }
@@ -58,34 +53,34 @@ extension MediaReader {
     into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws -> Int {
     let offset = try Self.place(offset)
-    for _ in 0..<Self.mostAttempts {
-      let (generation, found) = try findBlocking(at: offset) {
-        $0.lookUp($1, at: offset, count: buffer.count)
-      }
+    let (generation, id) = try current()
+    // Stored bytes need no task.
+    let look = generation.withState { $0.lookUp(id, at: offset, count: buffer.count) }
+    if case .found(let found) = look {
       guard case .file(let file, let upTo) = found else { return take(found, into: buffer, offset) }
-      let space = Self.space(in: buffer, for: upTo - offset)
-      if let count = file.copy(into: space, at: offset), count > 0 { return deliver(offset, count) }
-      lose(generation, file, at: offset, count: space.count)
+      let part = buffer.prefix(Int(clamping: upTo - offset))
+      let count = file.copy(into: UnsafeMutableRawBufferPointer(rebasing: part), at: offset) ?? 0
+      if count > 0 { return deliver(offset, count) }
     }
-    throw unreadable
+    nonisolated(unsafe) let lent = buffer
+    return try IOThreads.shared.wait { try await self.read(into: lent, at: offset) }
   }
 
   /// Waits until at least one byte at `offset` is available, for front ends that pass on the file
   /// itself. Counts up to `count` of the available bytes as read.
   package func available(at offset: Int64, count: Int) async throws -> AvailableBytes {
     let offset = try Self.place(offset)
-    for _ in 0..<Self.mostAttempts {
+    for _ in 0..<3 {
       let (generation, found) = try await find(at: offset, count: count)
       switch found {
       case .file(let file, let upTo):
         // If the file was cut short, sendfile(2) would wait for bytes that never come.
-        let wanted = Int(min(Int64(max(count, 1)), upTo - offset))
-        guard file.reaches(offset + Int64(wanted)) else {
-          lose(generation, file, at: offset, count: wanted)
-          continue
+        let end = offset + min(Int64(max(count, 1)), upTo - offset)
+        if file.reaches(end) {
+          deliver(offset, min(count, Int(end - offset)))
+          return found
         }
-        deliver(offset, min(count, wanted))
-        return found
+        generation.lose(offset..<end, of: file)
       case .memory(let bytes):
         let part = bytes.prefix(count)
         deliver(offset, part.count)
@@ -116,25 +111,10 @@ extension MediaReader {
     Chunks(reader: self, range: range ?? 0..<Int64.max)
   }
 
-  private static let mostAttempts = 3
-
-  /// Has damaged or missing bytes of the file fetched again.
-  private func lose(_ generation: Generation, _ file: EntryFile, at offset: Int64, count: Int) {
-    entry.events.send(
-      .warning("\(entry.key) could not be read at byte \(offset); the bytes are fetched again."))
-    generation.lose(offset..<(offset + Int64(count)), of: file)
-  }
-
   private var unreadable: MediaCacheError {
     MediaCacheError(
       .storage, "The stored bytes of \(entry.key) cannot be read.",
       remedy: "Check the disk; `refrain verify` drops damaged bytes.")
-  }
-
-  private static func space(
-    in buffer: UnsafeMutableRawBufferPointer, for count: Int64
-  ) -> UnsafeMutableRawBufferPointer {
-    UnsafeMutableRawBufferPointer(rebasing: buffer[..<Int(min(count, Int64(buffer.count)))])
   }
 
   /// Copies what is not in the file.
@@ -149,44 +129,22 @@ extension MediaReader {
 }
 
 extension MediaReader {
-  /// Neither waits nor touches a file. Records an offset as the read position.
-  private typealias Look<Found: Sendable> =
-    (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
-
   private func find(
     at offset: Int64, count: Int
   ) async throws -> (generation: Generation, found: AvailableBytes) {
     try await find(at: offset) { $0.lookUp($1, at: offset, count: count) }
   }
 
-  /// Looks, and waits until something is found at `offset`; nil: waits for the first response.
-  private func find<Found>(
-    at offset: Int64?, _ look: Look<Found>
+  /// Looks, in the current generation if nothing was read of this one, and waits until something is
+  /// found at `offset`; nil: waits for the first response.
+  func find<Found: Sendable>(
+    at offset: Int64?, _ look: (inout GenerationState, ReaderID) -> GenerationState.Lookup<Found>
   ) async throws -> (generation: Generation, found: Found) {
-    while true {
-      let (generation, id, found) = try step(look)
-      if let found { return (generation, found) }
-      try await generation.wait(id, at: offset)
-    }
-  }
-
-  private func findBlocking<Found>(
-    at offset: Int64?, _ look: Look<Found>
-  ) throws -> (generation: Generation, found: Found) {
-    while true {
-      let (generation, id, found) = try step(look)
-      if let found { return (generation, found) }
-      try generation.waitBlocking(id, at: offset)
-    }
-  }
-
-  /// Looks, in the current generation if nothing was read of this one; finds nil if it has to wait.
-  private func step<Found>(_ look: Look<Found>) throws -> (Generation, ReaderID, Found?) {
     while true {
       let (generation, id) = try current()
       switch generation.withState({ look(&$0, id) }) {
-      case .found(let found): return (generation, id, found)
-      case .wait: return (generation, id, nil)
+      case .found(let found): return (generation, found)
+      case .wait: try await generation.wait(id, at: offset)
       case .moved: try move(from: generation)
       case .failed(let error): throw error
       }
@@ -212,12 +170,10 @@ extension MediaReader {
     let reader: MediaReader
     let range: ByteRange
     /// While the requested bytes are available at once, each chunk is twice as long as the one
-    /// before, up to this: a call costs some microseconds besides copying. The first may have
-    /// 120 KiB all the same.
+    /// before, up to this: a call costs some microseconds besides copying.
     package var longest = 960 << 10
 
-    /// The first chunk size; chunks from the network are smaller. Initially below the size from
-    /// which malloc(3) maps fresh pages.
+    /// The first chunk size: below the size from which malloc(3) maps fresh pages.
     static let size = 120 << 10
 
     public func makeAsyncIterator() -> AsyncIterator {
@@ -232,8 +188,8 @@ extension MediaReader {
 
       public mutating func next() async throws -> Data? {
         guard offset < chunks.range.upperBound else { return nil }
-        let (left, isHuge) = chunks.range.upperBound.subtractingReportingOverflow(offset)
-        let capacity = isHuge || left > Int64(size) ? size : Int(left)
+        let left = chunks.range.upperBound - (try MediaReader.place(offset))
+        let capacity = Int(Swift.min(Int64(size), left))
         // Not zeroed, unlike a `Data` created with a size.
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: capacity, alignment: 16)
         var isTaken = false

@@ -6,8 +6,7 @@ import RefrainLocks
 ///
 /// A reader sees one generation of the resource from its first byte on. Its read position decides
 /// what is fetched: reading in sequence widens the read-ahead, reading elsewhere is a seek. All
-/// methods may be called from any thread. A deallocated reader releases its resources, as after
-/// `cancel()`.
+/// methods may be called from any thread. Deallocation cancels it.
 public final class MediaReader: Sendable {
   let entry: Entry
   private let state: CountedMutex<State>
@@ -20,13 +19,15 @@ public final class MediaReader: Sendable {
     var isCancelled = false
     var bytesRead: Int64 = 0
     var storedBefore: RangeSet<Int64>
-    /// The part of `storedBefore` that was handed to the reader: bytes read twice count once.
+    /// Those of `storedBefore` that were handed to the reader.
     var readFromDisk = RangeSet<Int64>()
     let trafficBefore: (received: Int64, requests: Int)
+    /// Fills the holes of the generation (`FillPolicy.wholeResource`).
+    var filling: Task<Void, Never>?
   }
 
-  /// Creates a reader of an entry that is already held for it: released if this throws. Without
-  /// `generation`, it may leave the entry's current one for a newer one until it has read.
+  /// Creates a reader of an entry that is held for it, and released if this throws. Without a
+  /// `generation`, it may leave the current one until it has read.
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
     fill: FillPolicy, isBackground: Bool = false, terms: ReadTerms = ReadTerms()
@@ -46,16 +47,19 @@ public final class MediaReader: Sendable {
     state = CountedMutex(
       State(
         generation: generation, id: id, reader: reader, storedBefore: stored,
-        trafficBefore: traffic))
-    if reader.fillsWhole { entry.beginFilling() }
+        trafficBefore: traffic, filling: Self.filling(of: generation, for: reader)))
   }
 
-  /// Returns a further reader of the same version, whatever the origin has by now: for consumers
-  /// that read in several places at once and must not receive two versions. Each reader has its own
-  /// read position and is cancelled by itself.
-  ///
-  /// Call it once `contentInformation()` has returned or bytes were read: until then this reader
-  /// may still move to another version.
+  private static func filling(
+    of generation: Generation, for reader: GenerationState.Reader
+  ) -> Task<Void, Never>? {
+    guard reader.fillsWhole else { return nil }
+    return Task(executorPreference: IOThreads.shared) { await generation.fill() }
+  }
+
+  /// Returns a further reader of the same version, whatever the origin has by now, which is
+  /// cancelled by itself. Call it once `contentInformation()` has returned or bytes were read: until
+  /// then this reader may still move to another version.
   ///
   /// - Throws: `CancellationError` if this reader was cancelled; `MediaCacheError`, `.closed`.
   public func another(fill: FillPolicy = .onDemand) throws -> MediaReader {
@@ -81,8 +85,6 @@ public final class MediaReader: Sendable {
     }
   }
 
-  // MARK: Its place
-
   /// Limits the reader to the bytes before `end`: read-ahead stops there (up to the smallest
   /// request). If it `readsOn`, one request fetches everything up to there.
   package func setEnd(_ end: Int64, readsOn: Bool = false) {
@@ -97,26 +99,25 @@ public final class MediaReader: Sendable {
   }
 
   func current() throws -> (Generation, ReaderID) {
-    try state.withLock { state in
-      if state.isCancelled { throw CancellationError() }
-      return (state.generation, state.id)
-    }
+    let place = state.withLock { $0.isCancelled ? nil : ($0.generation, $0.id) }
+    guard let place else { throw CancellationError() }
+    return place
   }
 
   /// Moves to the current generation; nothing was read of the old one.
   func move(from old: Generation) throws {
-    _ = try current()
     guard let next = entry.generationForReader() else { throw GenerationState.closed }
     guard next !== old else { return }
-    next.followOffline()
-    let detached = state.withLock { state -> ReaderID? in
+    let before = state.withLock { state -> State? in
       guard state.generation === old, !state.isCancelled else { return nil }
-      let before = state.id
+      let before = state
       (state.id, state.storedBefore) = Self.attach(state.reader, to: next, isMoved: true)
       state.generation = next
+      state.filling = Self.filling(of: next, for: state.reader)
       return before
     }
-    if let detached { old.leave(detached) }
+    before?.filling?.cancel()
+    if let before { old.leave(before.id) }
   }
 
   @discardableResult
@@ -125,11 +126,9 @@ public final class MediaReader: Sendable {
     let fromDisk = state.withLock { state -> Int64 in
       state.bytesRead += Int64(count)
       let fromDisk = state.storedBefore.byteCount(in: range)
-      guard fromDisk > 0 else { return 0 }
-      // Usually all of the range was stored.
       if fromDisk == Int64(count) {
         state.readFromDisk.insert(contentsOf: range)
-      } else {
+      } else if fromDisk > 0 {
         state.readFromDisk.formUnion(state.storedBefore.intersection(RangeSet(range)))
       }
       return fromDisk
@@ -137,8 +136,6 @@ public final class MediaReader: Sendable {
     if fromDisk > 0 { entry.events.sendTraffic(.servedFromDisk(entry.key, Int(fromDisk))) }
     return count
   }
-
-  // MARK: Ending
 
   /// Ends every wait of this reader with `CancellationError`, and releases its resources. Final.
   public func cancel() {
@@ -148,12 +145,10 @@ public final class MediaReader: Sendable {
       return state
     }
     guard let last else { return }
-    if last.reader.fillsWhole { entry.endFilling() }
+    last.filling?.cancel()
     last.generation.leave(last.id)
     entry.release()
   }
-
-  // MARK: Known without waiting
 
   var generation: Generation { state.withLock { $0.generation } }
 
@@ -164,7 +159,7 @@ public final class MediaReader: Sendable {
   /// The ranges that were stored when the reader was opened.
   package var spansBefore: RangeSet<Int64> { state.withLock { $0.storedBefore } }
 
-  /// Those of `spansBefore` that were handed to the reader since.
+  /// Those of `spansBefore` that were handed to the reader.
   package var spansReadFromDisk: RangeSet<Int64> { state.withLock { $0.readFromDisk } }
 
   /// The stored ranges of this reader's generation.
@@ -172,22 +167,19 @@ public final class MediaReader: Sendable {
 
   package var knownInformation: ContentInformation? { generation.withState { $0.info } }
 
-  /// Whether incoming bytes are stored: not while the disk is full, the entry is too large for the
-  /// limit, another process writes it, or the origin forbids it.
+  /// Whether incoming bytes are stored (`StoredBytes.refusal`).
   package var isStoring: Bool { generation.withState { !$0.isTransient } }
 
   /// Whether the stream cannot be read again: a station's, or one of unknown length that is not
-  /// stored and whose origin supports no ranges. False while nothing is known; may become true
-  /// later, when storing ends.
+  /// stored and whose origin supports no ranges. May become true later, when storing ends.
   package var isPassing: Bool {
     generation.withState { state in
-      guard !state.isLive else { return true }
-      guard state.isTransient, let info = state.info else { return false }
-      return info.length == nil && !info.supportsRanges
+      let isEndless = state.info.map { $0.length == nil && !$0.supportsRanges } ?? false
+      return state.isLive || state.isTransient && isEndless
     }
   }
 
-  /// The key of the first resource of the group to which the resource is known to belong.
+  /// The key of the first resource of the group to which the resource belongs, if known.
   package var group: CacheKey? { entry.group.map { CacheKey(rawValue: $0) } }
 
   /// Returns the live stream's title at a byte of this reader, as far as received; nil if none
@@ -196,18 +188,15 @@ public final class MediaReader: Sendable {
     generation.withState { $0.representation.titles.title(at: offset) }
   }
 
-  // MARK: Statistics
-
   public struct Statistics: Sendable, Hashable {
     /// The bytes handed to this reader.
     public var bytesRead: Int64 = 0
     /// The bytes handed to this reader that were stored before it was opened. A byte read several
-    /// times counts once, so that this never exceeds the length of the resource.
+    /// times counts once.
     public var bytesFromDisk: Int64 = 0
-    /// The bytes received from the origin for this resource since the reader was opened, for any
-    /// reader.
+    /// The bytes received from the origin since the reader was opened, for any reader.
     public var bytesFromOrigin: Int64 = 0
-    /// The requests sent to the origin for this resource since the reader was opened.
+    /// The requests sent to the origin since the reader was opened.
     public var requests = 0
 
     public init() {}
@@ -216,40 +205,34 @@ public final class MediaReader: Sendable {
   /// The statistics of this reader so far.
   public var statistics: Statistics {
     let traffic = entry.requests.sums
-    return state.withLock { state in
-      var statistics = Statistics()
+    var statistics = Statistics()
+    state.withLock { state in
       statistics.bytesRead = state.bytesRead
       statistics.bytesFromDisk = state.readFromDisk.byteCount
       statistics.bytesFromOrigin = traffic.received - state.trafficBefore.received
       statistics.requests = traffic.requests - state.trafficBefore.requests
-      return statistics
     }
+    return statistics
   }
-}
 
-/// For front ends that answer HTTP requests.
-extension MediaReader {
+  // MARK: For front ends that answer HTTP requests
+
   /// Returns the known response, waiting as `contentInformation()` does. From here on the reader
   /// stays with its generation: a caller that announces it must not read the bytes of another one.
   package func settle() async throws -> StoredResponse {
-    while true {
-      _ = try await contentInformation()
-      let (generation, id) = try current()
-      let settled = generation.withState { state -> StoredResponse? in
-        guard state.life != .superseded, state.readers[id]?.awaitsConfirmation == false,
-          let known = state.known
-        else { return nil }
-        state.readers[id]?.hasRead = true
-        return known
-      }
-      if let settled { return settled }
-    }
+    let generation = try await find(at: nil) { state, id in
+      let found = state.lookUpInformation(id)
+      if case .found = found { state.readers[id]?.hasRead = true }
+      return found
+    }.generation
+    guard let known = generation.withState({ $0.known }) else { throw GenerationState.closed }
+    return known
   }
 
   /// The full head of a response handed to this reader alone: a shared cache must not store it.
   package var handed: (status: Int, headers: HeaderFields)? {
-    withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }?
-      .map { ($0.status, $0.headers) }
+    let handed = withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }
+    return handed?.map { ($0.status, $0.headers) }
   }
 
   /// Reads or changes the state of the generation; not for a cancelled reader, which has left it.
@@ -263,14 +246,13 @@ extension MediaReader {
 
   package var key: CacheKey { entry.key }
 
-  /// Requests not one byte beyond the reader's end: of a resource that grows, the origin could hold
-  /// the response back until that byte exists.
+  /// Requests nothing beyond the reader's end: the origin of a resource that grows could hold the
+  /// response back until that byte exists.
   package func requestNothingBeyondEnd() {
     withState { state, id in state.readers[id]?.minimum = 1 }
   }
 
-  /// Returns the end of the bytes from an offset on that are stored, or that the origin has begun to
-  /// send; the offset itself if there are none. Nil while it sends the whole resource.
+  /// See `GenerationState.announcedEnd`.
   package func announcedEnd(from offset: Int64) -> Int64? {
     generation.withState { $0.announcedEnd(from: offset) }
   }

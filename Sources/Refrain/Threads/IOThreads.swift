@@ -5,21 +5,16 @@ import RefrainLocks
 
 /// Dedicated threads for system calls that block, as a task executor: Swift's cooperative pool has
 /// only as many threads as there are cores, and none of them may wait for a disk.
-///
-/// A task made with `Task(executorPreference:)` runs here from its first line to its last.
 package final class IOThreads: TaskExecutor {
   /// Threads for fetches (which write) and for cold reads.
   package static let shared = IOThreads(name: "refrain.io", count: 4)
-  /// Threads for syncing, scanning and evicting, which may take long. Usually more threads than
-  /// cores: file systems merge syncs that arrive at the same time.
+  /// Threads for syncing, scanning and evicting, which may take long. Usually more than cores: file
+  /// systems merge syncs that arrive at the same time.
   package static let background = IOThreads(name: "refrain.background", count: 8)
-
-  /// One thread for trials of the disk, whose time says whether the disk responds: they must not
-  /// wait for a long sweep.
+  /// For trials of the disk, whose time says whether the disk responds.
   static let trial = IOThreads(name: "refrain.trial", count: 1)
 
-  /// First in, first out; few wait at a time. `waiting` counts those that no thread has taken: only
-  /// these threads wait for it, which are nobody else's.
+  /// First in, first out.
   private let jobs = Mutex<[UnownedJob]>([])
   private let waiting = DispatchSemaphore(value: 0)
 
@@ -55,12 +50,25 @@ package final class IOThreads: TaskExecutor {
     try await withTaskExecutorPreference(self) { () async throws(Failure) -> Result in try work() }
   }
 
-  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`):
-  /// `CancellationError` is thrown then, whatever the work has returned.
+  /// Runs work here, and blocks the caller's thread until it has ended: never one that runs tasks.
+  func wait<Value: Sendable>(
+    for work: @Sendable @escaping () async throws -> Value
+  ) throws -> Value {
+    // No lock: it is written once, before the signal, and read after it, which orders both.
+    nonisolated(unsafe) var outcome: Result<Value, any Error> = .failure(CancellationError())
+    let isOver = DispatchSemaphore(value: 0)
+    Task(executorPreference: self) {
+      do { outcome = .success(try await work()) } catch { outcome = .failure(error) }
+      isOver.signal()
+    }
+    isOver.wait()
+    return try outcome.get()
+  }
+
+  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`).
   package func runCancellably<Result: Sendable>(
     _ work: @Sendable () throws -> Result
   ) async throws -> Result {
-    try Task.checkCancellation()
     let result = try await run(work)
     try Task.checkCancellation()
     return result

@@ -2,11 +2,10 @@
 import RefrainLocks
 
 /// Runs one call at a time for each key, for any number of waiting tasks. A cancelled task stops
-/// waiting; the last one to leave cancels the call without waiting for it.
+/// waiting at once; the last one to leave cancels the call.
 final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let calls = Mutex<[Key: (task: Task<Value, any Error>, waiters: Int)]>([:])
 
-  /// Returns the result of the running call for the key, or of `call` if none is running.
   func value(
     for key: Key, _ call: @Sendable @escaping () async throws -> Value
   ) async throws -> Value {
@@ -16,7 +15,15 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       calls[key] = (task, waiters + 1)
       return task
     }
-    defer { leave(task, key) }
+    defer {
+      let isLast = calls.withLock { calls in
+        // The call may have ended, and another one begun.
+        guard let call = calls[key], call.task == task else { return false }
+        calls[key] = call.waiters > 1 ? (task, call.waiters - 1) : nil
+        return call.waiters == 1
+      }
+      if isLast { task.cancel() }
+    }
     let (result, waiter) = AsyncThrowingStream<Value, any Error>.makeStream()
     Task {
       let outcome = await task.result
@@ -28,15 +35,5 @@ final class JoinedCalls<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // Ends without a value when this task is cancelled.
     for try await value in result { return value }
     throw CancellationError()
-  }
-
-  private func leave(_ task: Task<Value, any Error>, _ key: Key) {
-    let isLast = calls.withLock { calls in
-      // The call may have ended, and another one begun.
-      guard let call = calls[key], call.task == task else { return false }
-      calls[key] = call.waiters > 1 ? (task, call.waiters - 1) : nil
-      return call.waiters == 1
-    }
-    if isLast { task.cancel() }
   }
 }

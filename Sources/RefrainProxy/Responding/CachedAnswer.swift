@@ -127,7 +127,7 @@ struct CachedAnswer: Sendable {
     } else if isUncacheable || service.shared != nil && resource.policy.group?.isSecret == true {
       // A secret decrypts segments, and is not stored for several people.
       throw Elsewhere.relayed(.bypass)
-    } else if service.cache.isArrivingForOthers(resource, key: key, on: terms) {
+    } else if service.cache.isArrivingForOthers(key, on: terms) {
       throw Elsewhere.relayed(.stale)
     }
   }

@@ -268,22 +268,3 @@ extension FetchPlan {
     }
   }
 }
-
-/// The rate that a plan expects of a running fetch.
-@Suite struct RateMeterTests {
-  @Test func `Each MiB gives a rate, which counts only the time spent waiting for bytes`() {
-    var meter = RateMeter()
-    for _ in 0..<2 {
-      let early = meter.add(1 << 19, after: .milliseconds(20))
-      #expect(early == nil)
-      let rate = meter.add(1 << 19, after: .zero)
-      #expect(rate == Double(1 << 20) / 0.02)
-    }
-  }
-
-  @Test func `Bytes received without a wait give no rate`() {
-    var meter = RateMeter()
-    let rate = meter.add(1 << 20, after: .zero)
-    #expect(rate == nil)
-  }
-}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import OriginServer
-import RefrainLocks
 import Testing
 
 @testable import Refrain
@@ -73,39 +72,6 @@ import Testing
       try await eventually("the new version is complete") {
         let entry = try await test.cache.entry(for: key)
         return entry?.isComplete == true && entry?.length == length + 1
-      }
-    }
-  }
-
-  @Test func `A fill that ends just as another version begins goes on with that version`()
-    async throws
-  {
-    try await withCache { test in
-      test.origin.serve(.synthetic(seed: 7, length: 1000), at: "/a")
-      _ = try await test.read("/a")
-      // The fill of a complete entry ends at once: in some round, in that moment.
-      for round in 0..<200 {
-        let reader = try await test.reader("/a", fill: .wholeResource)
-        defer { reader.cancel() }
-        let entry = reader.entry
-        let version = try #require(entry.current)
-        for _ in 0..<(5 * round) { _ = entry.current }
-        entry.supersede(version)
-        try await eventually("the next version is complete, in round \(round)") {
-          entry.current !== version && entry.current?.withState(\.isComplete) == true
-        }
-      }
-    }
-  }
-
-  @Test func `A fill that has ended does not prevent that of a later reader`() async throws {
-    try await withCache { test in
-      test.origin.serve(.synthetic(seed: 7, length: 1000), at: "/a")
-      let reader = try await test.reader("/a", fill: .wholeResource)
-      defer { reader.cancel() }
-      try await complete(test, "/a")
-      try await eventually("the fill has ended") {
-        reader.entry.state.withLock { $0.filler == nil }
       }
     }
   }

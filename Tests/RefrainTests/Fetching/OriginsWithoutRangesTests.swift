@@ -54,25 +54,6 @@ import Testing
     }
   }
 
-  @Test
-  func `A prefetch that finds a new version past the end fetches it from its start`() async throws {
-    try await withCache { test in
-      var new = OriginResource.synthetic(seed: 8, length: length)
-      new.declaresLength = false
-      test.origin.serve(resource { $0.declaresLength = false }, at: "/a")
-      test.origin.script(
-        "/a",
-        .on(.from(2), .answerFrom(new)).on(.number(2), .stall(at: .body(100_000))))
-      let prefetch = Task { try await test.cache.prefetch(Resource(url: test.origin.url("/a"))) }
-      try await eventually("there is nothing behind the end of the new version either") {
-        test.origin.log("/a").requests.contains { $0.status == 416 }
-      }
-      test.origin.release("/a")
-      #expect(try await prefetch.value.length == length)
-      try await #expect(test.read("/a") == SyntheticBytes(seed: 8).bytes(in: 0..<length))
-    }
-  }
-
   /// The origin announces ranges and ignores them: the second request joins the first and is not
   /// repeated.
   @Test

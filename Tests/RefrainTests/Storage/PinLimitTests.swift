@@ -17,7 +17,7 @@ struct PinLimitTests {
       #expect(
         error?.reason
           == "http://origin.test/a.wav cannot be pinned: it takes 1961 KiB, and other pinned "
-          + "entries take 0 bytes of the limit of 976 KiB.")
+          + "entries take 0 KiB of the limit of 976 KiB.")
       #expect(error?.remedy == "Raise the limit, or unpin or remove other entries.")
       #expect(origin.received.byteCount < length / 2)
       try await #expect(cache.usage().pinnedBytes == 0)

@@ -170,6 +170,7 @@ extension GenerationState {
   // MARK: Players that are short of bytes
 
   mutating func endBody(_ id: FetchID) {
+    announce(id)
     fetches[id]?.endBody()
     recount()
   }

@@ -36,6 +36,7 @@ extension GenerationState {
     var storedEnd: Int64
     var isRefused: Bool
     var isUnrepeatable: Bool
+    var length: Int64?
     var mayBeDocument: Bool
   }
 
@@ -51,6 +52,7 @@ extension GenerationState {
       file: file, isPrepared: storage.isPrepared && !isTransient,
       storedEnd: stored.ranges.last?.upperBound ?? 0,
       isRefused: storage.isRefused(at: .now), isUnrepeatable: isUnrepeatable,
+      length: length,
       mayBeDocument: representation.mayBeUnreadDocument(ofLength: length))
   }
 
@@ -173,8 +175,8 @@ extension GenerationState {
     }.map(\.key).min()
   }
 
-  mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {
-    guard let reader, isForbidden, !isLive else { return }
+  mutating func hand(_ headers: HeaderFields, _ status: Int, askedFor given: Resource?) {
+    guard let reader = reader(asking: given), isForbidden, !isLive else { return }
     handed = (reader, headers, status)
     wake(readers.waits.filter { $0.readerID != reader })
   }

@@ -85,27 +85,6 @@ struct FirstByteTests {
     #expect(try directory.stored(of: names) == names)
   }
 
-  @Test func `A prefetch without room waits until the directory is measured`() async throws {
-    try await fill(5)
-    try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
-    let disk = ListingDisk(isClosed: true)
-    let transport = directory.transport()
-    let cache = try directory.cache(limit: 2 << 20, disk: disk, transport: transport)
-    // Otherwise the eviction waits for one.
-    cache.budget.index.withLock {
-      $0.note(.init(name: "known", lastAccess: 0, allocatedBytes: 4096))
-    }
-    async let information = cache.prefetch(directory.url("new"))
-    try await eventually("an attempt has found no room") {
-      transport.total > 0 && cache.table.isEmpty
-    }
-    disk.open()
-    let length = try await information.length
-    #expect(length == directory.length)
-    await cache.close()
-    #expect(try directory.isWhole("new"))
-  }
-
   @Test func `A prefetch larger than the limit waits for no scan`() async throws {
     try await fill(1)
     let disk = ListingDisk(isClosed: true)
