@@ -130,7 +130,8 @@
 
     /// - Parameter address: may have a zone (`%eth0`).
     private func refuses(_ address: String) -> Bool {
-      guard NetworkAddress(address.prefix { $0 != "%" })?.isPrivate ?? true else { return false }
+      let isPrivate = NetworkAddress(host: address.prefix { $0 != "%" })?.isPrivate
+      guard isPrivate ?? true else { return false }
       fault = TransportError(
         .badURL, "The name \(host) leads to an address of a private network.",
         cause: .privateAddress)
