@@ -20,8 +20,7 @@ extension Fetch {
     return generation.withState { state -> Judgement in
       let known = state.info == nil ? nil : state.knownToCheck
       let check = ResponseCheck(
-        asked: asked, known: known, sentIfRange: sentIfRange,
-        statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
+        asked: asked, known: known, sentIfRange: sentIfRange, isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if known == nil, state.isOneResponse {
         switch verdict {
@@ -104,10 +103,8 @@ extension Fetch {
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
-      // Neither the response to the range nor that without it was usable. Two that contradict each
-      // other may be an accident.
-      return response.droppedRange && response.chain.statedLength == nil
-        ? .failed(error) : .again(error)
+      // Neither the response to the range nor that without it was usable.
+      return response.droppedRange ? .failed(error) : .again(error)
     case .failed(let error): return .failed(await exchange.keeping(response, in: error))
     }
   }
@@ -252,7 +249,7 @@ extension Fetch {
     let (isNoPage, hasBeenRead) = generation.withState { ($0.isNoPage(at: url), $0.hasBeenRead) }
     let check = ResponseCheck(
       asked: request.range, known: request.known, sentIfRange: request.ifRange != nil,
-      statedLength: response.chain.statedLength, isNoPage: isNoPage)
+      isNoPage: isNoPage)
     let verdict = check.verdict(status: response.status, headers: response.headers, now: now.wall)
     switch verdict {
     case .notModified,
@@ -309,9 +306,7 @@ extension Fetch {
   }
 
   func keeper(_ response: OriginExchange.Response) -> Freshness.Keeper {
-    response.keeper(
-      isShared: entry.storage.isShared,
-      isSecret: entry.resource.policy.group?.isSecret == true)
+    response.keeper(isShared: entry.storage.isShared)
   }
 }
 
@@ -321,10 +316,7 @@ extension GenerationState {
   /// continues, and later responses have to agree with the validator (`Validator.learn`).
   func isFirstToVouch(_ verdict: ResponseCheck.Verdict) -> Bool {
     guard info != nil, !isLive, validator.isEmpty, !hasBeenRead else { return false }
-    switch verdict {
-    case .part(_, let facts), .whole(let facts): return !facts.validator.isEmpty
-    default: return false
-    }
+    return verdict.facts?.validator.isEmpty == false
   }
 
   /// Turns a confirmation that brings bytes into an ordinary fetch; false if none are needed.

@@ -118,7 +118,7 @@ struct Fetch: Sendable {
     case .again(let reason, let retryAfter):
       course.failures += 1
       // Nothing new came: the redirects may lead elsewhere by now.
-      if gained <= 0 { entry.requests.forgetChain() }
+      if gained <= 0 { entry.requests.chain = nil }
       // Once bytes have come, an outage is waited out.
       let isPlaying = generation.withState { $0.hasBeenRead || $0.fetches[id]?.brought ?? 0 > 0 }
       guard

@@ -127,7 +127,7 @@ package final class ErrorResponse: Sendable, Hashable {
       !Self.requestFaults.contains(status), headers.contentCodings.isEmpty
     else { return nil }
     let keeper = Freshness.Keeper(
-      isShared: true, isAuthorized: Credentials.of(resource) != Credentials.none,
+      isShared: true, isAuthorized: Credentials.of(resource) != nil,
       hasCookies: resource.headers["Cookie"] != nil,
       isSecret: resource.policy.group?.isSecret == true)
     let freshness = Freshness(
