@@ -16,7 +16,7 @@ extension Fetch {
       let known = state.info == nil ? nil : isConfirming ? request.known : state.knownToCheck
       let check = ResponseCheck(
         asked: request.range, known: known, sentIfRange: request.ifRange != nil,
-        statedLength: response.chain.statedLength, isNoPage: state.isNoPage(at: url))
+        isNoPage: state.isNoPage(at: url))
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if isConfirming {
         switch verdict {
@@ -151,11 +151,9 @@ extension Fetch {
     case .transient(let error, let wait):
       return .again(await exchange.keeping(response, in: error), retryAfter: wait)
     case .invalid(let error):
-      // Neither the response to the range nor that without it was usable. Two that contradict each
-      // other may be an accident, and a confirmation that fails leaves the stored bytes.
-      let isFinal =
-        response.droppedRange && response.chain.statedLength == nil
-        && !exchange.wanted.isConfirmation
+      // Neither the response to the range nor that without it was usable. A confirmation that fails
+      // leaves the stored bytes.
+      let isFinal = response.droppedRange && !exchange.wanted.isConfirmation
       return isFinal ? .failed(error) : .again(error)
     case .failed(let error): return .failed(await exchange.keeping(response, in: error))
     }
@@ -216,8 +214,7 @@ extension Fetch {
     _ response: OriginExchange.Response, isConfirmation: Bool,
     in representation: inout Representation
   ) {
-    let keeper = response.keeper(
-      isShared: entry.storage.isShared, isSecret: entry.resource.policy.group?.isSecret == true)
+    let keeper = response.keeper(isShared: entry.storage.isShared)
     var headers = representation.headers
     // A refusal describes itself, not the resource.
     if isConfirmation || response.status != 416 {

@@ -239,7 +239,7 @@ private struct Course {
     case .again(let reason, let retryAfter):
       failures += 1
       // Nothing new came: the redirects may lead elsewhere by now.
-      if gained <= 0 { entry.requests.forgetChain() }
+      if gained <= 0 { entry.requests.chain = nil }
       // Once bytes have come, an outage is waited out.
       let isPlaying = brought > 0 || fetch.generation.withState(\.hasBeenRead)
       guard

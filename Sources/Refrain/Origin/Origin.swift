@@ -2,21 +2,18 @@
 import Foundation
 import RefrainLocks
 
-/// What the requests of a cache to its origins share: the transport, the settings, and what origins have
-/// asked for or are known to do. Knows nothing of what is stored. May be used from any thread.
+/// What all requests of a cache share, but for what is stored. May be used from any thread.
 final class Origin: Sendable {
-  /// The user's hook, which gives a request in place of a refused one.
   typealias Authorize = @Sendable (Resource, _ status: Int) async throws -> Resource?
+  typealias Authorization = (refused: Resource, isRenewed: Bool)
 
   let transport: any Transport
   let retry: RetryPolicy
   let responseTimeout: Duration
   let silenceTimeout: Duration
-  /// Whether the cache serves several people.
   let isShared: Bool
-  /// Nil: every refusal stays.
   let authorize: Authorize?
-  let authorizations = JoinedCalls<CacheKey, EntryRequests.HookResult?>()
+  let authorizations = JoinedCalls<CacheKey, Authorization>()
   let counters = CacheCounters()
   private let clock: @Sendable () -> Moment
   /// No lock, since it is read for each response.
@@ -25,10 +22,9 @@ final class Origin: Sendable {
   struct Memory: Sendable {
     var network: NetworkPolicy
     var pace: OriginPace
-    /// What the hook has changed for groups. Never on disk, since it is secret.
-    var renewals: [GroupRenewal] = []
-    /// What libraries over the core know of origins, one value of each type: as long as this lives,
-    /// or until everything is removed from the cache.
+    /// Never on disk, since they are secret.
+    var renewals: [Renewal] = []
+    /// What libraries over the core know of origins, one value of each type.
     var companions: [ObjectIdentifier: any Sendable] = [:]
   }
 
@@ -39,15 +35,11 @@ final class Origin: Sendable {
     responseTimeout: Duration, silenceTimeout: Duration, bytesPerSecond: Int64?,
     authorize: Authorize?, isShared: Bool, clock: @escaping @Sendable () -> Moment
   ) {
-    self.transport = transport
-    self.retry = retry
+    (self.transport, self.retry, self.clock) = (transport, retry, clock)
     (self.responseTimeout, self.silenceTimeout) = (responseTimeout, silenceTimeout)
     (self.isShared, self.authorize) = (isShared, authorize)
-    self.clock = clock
     isOff = Atomic(isOffline)
-    memory = Mutex(
-      Memory(
-        network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond)))
+    memory = Mutex(Memory(network: network, pace: OriginPace(bytesPerSecond: bytesPerSecond)))
   }
 
   var now: Moment { clock() }
@@ -63,7 +55,6 @@ final class Origin: Sendable {
   }
 }
 
-/// Counts the work of a cache since it was opened. May be used from any thread.
 final class CacheCounters: Sendable {
   let originRequests = Atomic<Int64>(0)
   let originBytes = Atomic<Int64>(0)

@@ -7,34 +7,29 @@ final class OriginExchange: Sendable {
     var status: Int
     var headers: HeaderFields
     var body: any AsyncSequence<Data, any Error> & Sendable
-    /// As in `OriginResponse`.
     var hasMore: (@Sendable () -> Bool)?
     var isDecoded = false
     let asked: Asked
-    /// The first redirect, for whoever passes on a response that nobody else may use.
-    var redirect: ErrorResponse?
-    /// Whether the range of the request was dropped, since the response to it was unusable.
+    /// Whether the response to the same request with a range was unusable.
     var droppedRange = false
     var requestTime: Date
     var responseTime: Date
     var wasHeldBack = false
-    /// As `ICYFields.metadataInterval`.
     var metadataInterval: Int64?
     var isLive = false
-    /// Whether the body has an end: a station's has none unless a length was sent.
+    /// A station's body has no end unless a length was sent.
     var hasEnd = true
 
     var chain: RequestChain { asked.chain }
     var resource: Resource { asked.resource }
-    /// The request that was answered, after redirects.
     var request: OriginRequest { chain.request }
     var url: URL { request.url }
 
-    func keeper(isShared: Bool, isSecret: Bool = false) -> Freshness.Keeper {
+    func keeper(isShared: Bool) -> Freshness.Keeper {
       Freshness.Keeper(
         isShared: isShared, isAuthorized: resource.headers["Authorization"] != nil,
-        hasCookies: resource.headers["Cookie"] != nil, isSecret: isSecret,
-        wasHeldBack: wasHeldBack)
+        hasCookies: resource.headers["Cookie"] != nil,
+        isSecret: resource.policy.group?.isSecret == true, wasHeldBack: wasHeldBack)
     }
   }
 
@@ -46,7 +41,7 @@ final class OriginExchange: Sendable {
     /// The resource as its reader gave it; nil if that is not known any more.
     let given: Resource?
 
-    init(_ chain: RequestChain, for resource: Resource, given: Resource? = nil) {
+    init(_ chain: RequestChain, for resource: Resource, given: Resource?) {
       (self.chain, self.resource, self.given) = (chain, resource, given)
     }
   }
@@ -54,12 +49,10 @@ final class OriginExchange: Sendable {
   let origin: Origin
   let requests: EntryRequests
   let wanted: FetchRequest
-  /// As in `ReadTerms`.
   let passesOnErrors: @Sendable () -> Bool
-  let isHeldBack: Bool
-  /// Called when the wait for a network begins or ends; returns whether the request goes on.
+  /// Returns whether the request goes on.
   private let onConnectivity: @Sendable (OriginRequest.Connectivity) -> Bool
-  /// Receives interim responses (`OriginRequest.onInterim`), with the resource as in `Asked.given`.
+  /// As in `OriginRequest`, with `Asked.given`.
   let onInterim: @Sendable (Int, HeaderFields, Resource?) -> Void
   let deadline = Deadline()
 
@@ -72,70 +65,44 @@ final class OriginExchange: Sendable {
     (self.wanted, self.requests, origin) = (wanted, requests, requests.origin)
     (self.passesOnErrors, self.onConnectivity) = (passesOnErrors, onConnectivity)
     self.onInterim = onInterim
-    let resource = requests.resource
-    isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
   }
 
-  /// - Throws: `MediaCacheError`, whose `retry` is nil if no other attempt helps; `CancellationError`.
+  /// - Throws: `MediaCacheError`, whose `retry` is nil if nothing else helps; `CancellationError`.
   func run<Value: Sendable>(
     _ body: @Sendable @escaping (Response) async -> Value
   ) async throws -> Value {
     try await deadline.run {
-      let response: Response
       do {
-        response = try await self.exchange()
+        return await body(try await self.exchange())
       } catch {
         throw self.problem(error) ?? CancellationError()
       }
-      return await body(response)
     }
   }
 
-  private var headTimeout: Duration {
+  func expectHead() {
     let limit = origin.responseTimeout
-    if wanted.isBrief { return min(limit, .seconds(5)) }
-    return isHeldBack ? max(limit, .seconds(60)) : limit
+    deadline.expect(within: wanted.isBrief ? min(limit, .seconds(5)) : limit)
   }
-
-  func expectHead() { deadline.expect(within: headTimeout) }
 
   func expectBody(isFirst: Bool) {
     let limit = origin.silenceTimeout
     deadline.expect(within: isFirst ? max(limit, origin.responseTimeout) : limit)
   }
 
-  /// Expects all of a short body, which helps no reader to play.
-  func expectShortBody() { deadline.expect(within: min(headTimeout, origin.silenceTimeout)) }
-
-  /// Suspends the timeout while the transport waits for a network, which is not the origin's
-  /// silence: only cancellation limits that wait.
-  private func connectivityChanged(_ connectivity: OriginRequest.Connectivity) {
-    let goesOn = onConnectivity(connectivity)
-    switch connectivity {
-    case .waiting: deadline.rest()
-    case .available: expectHead()
-    }
-    if !goesOn { deadline.cancel() }
-  }
-
   /// Returns the error for callers; nil if cancelled. `hasBegun`: a part of the body has come.
   @inline(never)
   func problem(_ error: any Error, hasBegun: Bool = false) -> MediaCacheError? {
     if let error = error as? MediaCacheError { return error }
+    let isTimeout = deadline.end == .passed
+    if error is CancellationError, !isTimeout { return nil }
     let host = requests.resource.url.host() ?? "The origin"
-    var problem: MediaCacheError
-    if deadline.end == .passed {
-      problem = MediaCacheError(
-        .unreachable, "\(host) was silent for too long.", remedy: "Check the network.")
-      (problem.isTimeout, problem.retry) = (true, .network)
-    } else if error is CancellationError {
-      return nil
-    } else if let error = error as? TransportError {
-      problem = MediaCacheError(error, wanted.purpose)
-    } else {
-      problem = MediaCacheError(.unreachable, "The request to \(host) failed: \(error).")
-      problem.retry = .network
-    }
+    let cause =
+      isTimeout
+      ? TransportError(.timedOut, "\(host) was silent for too long.")
+      : error as? TransportError
+        ?? TransportError(.unreachable, "The request to \(host) failed: \(error).")
+    var problem = MediaCacheError(cause, wanted.purpose)
     if problem.isTimeout, !hasBegun { problem.retry = .silent }
     return problem
   }
@@ -143,32 +110,53 @@ final class OriginExchange: Sendable {
   private func exchange() async throws -> Response {
     if origin.isOffline { throw MediaCacheError.offline }
     var resource = requests.authorized()
-    var request = request(for: resource)
-    var response = try await follow(request, for: resource)
+    var response = try await follow(request(for: resource), for: resource)
     if [401, 403, 410].contains(response.status) {
       deadline.rest()
       if try await requests.authorize(insteadOf: resource, status: response.status) {
         resource = requests.authorized()
-        request = self.request(for: resource)
-        response = try await follow(request, for: resource)
+        response = try await follow(request(for: resource), for: resource)
       }
     }
-    // The origin may refuse the range, and not the client.
-    guard response.status == 403, wanted.optionalRange != nil, !response.droppedRange else {
-      return response
+    guard hasUnusableRange(response) else { return response }
+    let stated = response.headers
+    response = try await follow(request(for: resource, isWhole: true), for: resource)
+    // A body that was cut off must not count as whole. Lengths beside a coding say nothing of that.
+    if WholeResponse.statuses.contains(response.status), stated.contentCodings.isEmpty,
+      response.headers.contentCodings.isEmpty, let length = response.headers.bodyLength,
+      length != stated.contentRange?.total ?? length
+    {
+      var error = ResponseCheck.invalid("reports two lengths of the resource")
+      error.retry = .invalid
+      throw error
     }
-    for name in HeaderFields.ofRange { request.headers[name] = nil }
-    return try await follow(request, for: resource)
+    return response
+  }
+
+  /// Whether the same request without its range has a better response.
+  private func hasUnusableRange(_ response: Response) -> Bool {
+    guard !wanted.isWhole else { return false }
+    // A part of an encoded document cannot be decoded, and that of a station is not continued.
+    if response.status == 206, response.decoder != nil || response.isLive { return true }
+    guard let range = wanted.optionalRange else { return false }
+    switch ResponseCheck(asked: range, known: nil).verdict(
+      status: response.status, headers: response.headers, now: response.responseTime)
+    {
+    case .invalid, .beyondEnd(length: nil): return true
+    case .failed(let error): return [400, 403, 405, 501].contains(error.status)
+    default: return false
+    }
   }
 
   @inline(never)
-  private func request(for resource: Resource) -> OriginRequest {
+  private func request(for resource: Resource, isWhole: Bool = false) -> OriginRequest {
     var fields = resource.headers
     for name in HeaderFields.ofRange + ["If-None-Match", "If-Modified-Since"] { fields[name] = nil }
     fields["Accept-Encoding"] = "identity"
     fields.addDefaults()
     if fields["Authorization"] == nil { fields["Authorization"] = resource.url.basicAuthorization }
     for field in wanted.headers.fields { fields.append(field.name, field.value) }
+    if isWhole { for name in HeaderFields.ofRange { fields[name] = nil } }
     let plain = resource.url.withoutUserInfo
     // The fragment is only for the user agent (RFC 9110 §4.2.5).
     let url = URL(
@@ -181,40 +169,41 @@ final class OriginExchange: Sendable {
     request.expectsDocument =
       request.documents?.isDocument(mimeType: nil, url: resource.url) ?? false
     request.access = wanted.purpose == .playback ? policy.playback : policy.prefetch
-    // Stored bytes play without waiting for their confirmation.
     guard !wanted.isConfirmation else { return request }
     request.waitsForConnectivity = policy.waitsForConnectivity
-    request.onConnectivity = { [weak self] in self?.connectivityChanged($0) }
+    request.onConnectivity = { [weak self] connectivity in
+      guard let self else { return }
+      let goesOn = onConnectivity(connectivity)
+      // A wait for a network is not the origin's silence: only cancellation limits it.
+      if connectivity == .waiting { deadline.rest() } else { expectHead() }
+      if !goesOn { deadline.cancel() }
+    }
     return request
   }
 }
 
-/// A request for the bytes that a reader wants next. If these are stored, it confirms the generation
-/// as well: every response to it is used. A pure value.
+/// A request for the bytes that a reader wants next, which confirms the generation if it is stored.
 struct FetchRequest: Sendable {
   var range: ByteRange
   /// Whether the bytes at the range's start are missing: a 304 would cost a second request.
   var fills: Bool
-  /// Whether the request names no range (`GenerationState.isRequestedWhole`).
   var isWhole = false
   var known: ResponseCheck.Known
-  /// Whether the request is about stored bytes. It does not wait for a network.
+  /// Whether the request is about stored bytes, which play without a network.
   var isConfirmation = false
   /// Whether a response is expected within seconds: without one, stored bytes play.
   var isBrief = false
-  /// Whether the request goes directly to the end of the last redirect chain. Not for the first
-  /// request, and not for a confirming one: the chain may lead elsewhere by now.
+  /// Whether the request goes to the end of the last redirect chain. The first one, and a
+  /// confirming one, do not: the chain may lead elsewhere by now.
   var usesShortcut = false
-  /// The requested range, if the request may be sent once more without it where the response is
-  /// unusable: an error of an origin that has never sent a range may be due to the range alone.
+  /// The range if an error may be due to it alone: no response has brought one.
   var optionalRange: ByteRange?
   var purpose = OriginRequest.Purpose.playback
 
   /// A range, and the condition that suits it. Stored bytes are confirmed by If-None-Match and
-  /// If-Modified-Since (RFC 9110 §13.1.2, §13.1.3): a 304 when they are unchanged, else the range
-  /// of the new version. Missing bytes are requested under If-Range (§13.1.5) if the validator is
-  /// strong: a 206 confirms and fills, a 200 is the new version. All else is unconditional, also a
-  /// document whose validator may stay while it changes.
+  /// If-Modified-Since (RFC 9110 §13.1.2, §13.1.3): by a 304, or the range of the new version.
+  /// Missing bytes are requested under If-Range (§13.1.5): a 206 confirms and fills, a 200 is the
+  /// new version. All else is unconditional, also a document whose validator may stay.
   var headers: HeaderFields {
     let validator = known.validator
     let isUnconditional = fills || (known.isDocument && !validator.followsDocument)
@@ -227,22 +216,17 @@ struct FetchRequest: Sendable {
 
   var ifRange: String? { fills && !isWhole ? known.validator.ifRange : nil }
 
-  /// Whether a response that brings bytes is of the stored generation. If nothing shows whether the
-  /// origin has another one, ending a reader that has received bytes (`hasBeenRead`) would be worse
-  /// than continuing.
+  /// Whether a response brings bytes of the stored generation. If nothing shows that, ending a
+  /// reader that has received bytes (`hasBeenRead`) would be worse than continuing.
   func isConfirmed(by verdict: ResponseCheck.Verdict, hasBeenRead: Bool) -> Bool {
-    switch verdict {
-    case .part(_, let facts), .whole(let facts):
-      switch known.validator.matches(facts.validator) {
-      case .same, .weaklySame: return !known.validator.stored.isEmpty || hasBeenRead
-      case .different: return false
-      case .unknown:
-        // The origin itself has compared the validator that was sent.
-        if case .part = verdict, ifRange != nil { return true }
-        return hasBeenRead
-      }
-    default:
-      return false
+    guard let facts = verdict.facts else { return false }
+    switch known.validator.matches(facts.validator) {
+    case .same, .weaklySame: return !known.validator.stored.isEmpty || hasBeenRead
+    case .different: return false
+    case .unknown:
+      // The origin itself has compared the validator that was sent.
+      if case .part = verdict, ifRange != nil { return true }
+      return hasBeenRead
     }
   }
 }

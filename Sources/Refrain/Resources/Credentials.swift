@@ -2,34 +2,27 @@
 import Foundation
 
 package enum Credentials {
-  static let none = ""
-
-  /// Returns an identifier for the credentials of a resource: Authorization, or the user and
-  /// password in its URL. A hash, since it is written to disk.
-  static func of(_ resource: Resource) -> String {
+  /// Returns a hash of a resource's Authorization, or of the user and password in its URL.
+  static func of(_ resource: Resource) -> String? {
     let value = resource.headers["Authorization"] ?? resource.url.basicAuthorization
-    guard let value, !value.trimmingOWS.isEmpty else { return none }
-    return KeyHash.hash(of: "authorization: \(value.trimmingOWS)")
+    guard let value = value?.trimmingOWS, !value.isEmpty else { return nil }
+    return KeyHash.hash(of: "authorization: \(value)")
   }
 
-  /// Returns the key for the responses to requests with the credentials of a resource, in a cache for
-  /// several people (RFC 9111 §3.5).
+  /// Returns the key for the responses to requests with the credentials of a resource, in a cache
+  /// for several people (RFC 9111 §3.5). It is written to disk.
   package static func key(_ key: CacheKey, for resource: Resource) -> CacheKey {
-    let credentials = of(resource)
-    guard credentials != none else { return key }
+    guard let credentials = of(resource) else { return key }
     return CacheKey(rawValue: "\(key.rawValue)\(Selection.credentialsMark)\(credentials)")
   }
 }
 
-/// A user and a password for Digest (RFC 7616).
 struct UserPassword: Sendable, Hashable {
   var user: String
   var password: String
 
-  /// Reads Basic credentials (RFC 7617 §2).
-  ///
-  /// - Parameter authorization: the value of an Authorization field; nil and other schemes have no
-  ///   password. One that is not UTF-8 is none either: Digest would hash another text.
+  /// Reads Basic credentials (RFC 7617 §2), for Digest: nil if there are none, and if they are not
+  /// UTF-8, since another text would be hashed.
   init?(authorization: String?) {
     let words = (authorization ?? "").split(separator: " ", maxSplits: 1)
     guard words.count == 2, words[0].lowercased() == "basic",
@@ -42,7 +35,7 @@ struct UserPassword: Sendable, Hashable {
   }
 }
 
-/// The authentication schemes that a 401 offers (RFC 9110 §11.6.1).
+/// What a 401 offers (RFC 9110 §11.6.1).
 package enum Challenges {
   package static func offerDigest(_ headers: HeaderFields) -> Bool {
     headers.values(of: "WWW-Authenticate").contains { value in

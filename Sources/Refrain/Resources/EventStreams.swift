@@ -18,8 +18,8 @@ final class EventStreams: Sendable {
     var unheard: [CacheEvent]
   }
 
-  private let hasListeners = Atomic(false)
-  private let hasTrafficListeners = Atomic(false)
+  /// 0: nobody listens; 1: not to traffic; 2: also to that.
+  private let demand = Atomic(0)
   private let state: Mutex<State>
 
   init(unheard: [CacheEvent] = []) { state = Mutex(State(unheard: unheard)) }
@@ -49,24 +49,21 @@ final class EventStreams: Sendable {
   private func change<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
     state.withLock { state in
       defer {
-        hasListeners.store(!state.listeners.isEmpty, ordering: .releasing)
-        hasTrafficListeners.store(
-          state.listeners.values.contains(where: \.wantsTraffic), ordering: .releasing)
+        let demands = state.listeners.values.map { $0.wantsTraffic ? 2 : 1 }
+        demand.store(demands.max() ?? 0, ordering: .releasing)
       }
       return body(&state)
     }
   }
 
-  func send(_ event: @autoclosure () -> CacheEvent) {
-    if hasListeners.load(ordering: .acquiring) { deliver(event(), isTraffic: false) }
-  }
+  func send(_ event: @autoclosure () -> CacheEvent) { deliver(event, isTraffic: false) }
 
   /// As `send`, for events that occur with every chunk of bytes.
-  func sendTraffic(_ event: @autoclosure () -> CacheEvent) {
-    if hasTrafficListeners.load(ordering: .acquiring) { deliver(event(), isTraffic: true) }
-  }
+  func sendTraffic(_ event: @autoclosure () -> CacheEvent) { deliver(event, isTraffic: true) }
 
-  private func deliver(_ event: CacheEvent, isTraffic: Bool) {
+  private func deliver(_ event: () -> CacheEvent, isTraffic: Bool) {
+    guard demand.load(ordering: .acquiring) > (isTraffic ? 1 : 0) else { return }
+    let event = event()
     for listener in listeners where (listener.wantsTraffic || !isTraffic) && listener.wants(event) {
       listener.continuation.yield(event)
     }

@@ -46,43 +46,31 @@ public struct StreamStation: Sendable, Hashable {
   }
 }
 
-/// The `icy-` fields of a response (Icecast, SHOUTcast), and of its request.
+/// The `icy-` fields of a response, and of its request.
 enum ICYFields {
-  static let request = "Icy-MetaData"
-  static let interval = "icy-metaint"
-
-  /// Stations use some 8 or 16 KiB; a much larger value is no interval.
-  private static let longestInterval: Int64 = 16 << 20
-
-  /// Returns the bytes of audio between the blocks of metadata in a body; nil if there are none, 0
-  /// if the body's bytes cannot be assigned to the resource's.
-  static func metadataInterval(
-    request: HeaderFields, status: Int, headers: HeaderFields
-  ) -> Int64? {
-    let isWhole = WholeResponse.statuses.contains(status)
-    // Without the request field there is no interleaving.
-    guard isWhole || status == 206, isAsked(request), let value = headers[interval] else {
-      return nil
+  /// Removes the number of bytes between blocks of metadata: readers receive none of these.
+  static func takeInterval(_ headers: inout HeaderFields) throws(MediaCacheError) -> Int64? {
+    let value = headers["icy-metaint"]?.trimmingOWS
+    headers["icy-metaint"] = nil
+    guard let value, value != "0" else { return nil }
+    // Stations use some 8 or 16 KiB.
+    guard let interval = Int64(digits: value), 1...(16 << 20) ~= interval else {
+      throw ResponseCheck.invalid("sends titles at an invalid interval (icy-metaint)")
     }
-    // No specification says whether the range of a 206 counts the metadata.
-    let interval = isWhole ? Int64(digits: value.trimmingOWS) ?? 0 : 0
-    return interval <= longestInterval ? interval : 0
+    return interval
   }
 
-  /// Servers accept other values than 1, too.
+  /// Without the request field there is no metadata. Servers accept other values than 1, too.
   static func isAsked(_ request: HeaderFields) -> Bool {
-    guard let value = request[Self.request]?.trimmingOWS else { return false }
+    guard let value = request["Icy-MetaData"]?.trimmingOWS else { return false }
     return !value.isEmpty && value != "0"
   }
 
   /// Whether the response is a station's: it sends what is playing now, and another response begins
   /// elsewhere. A validator, however, means that the bytes stay.
   static func isLive(_ headers: HeaderFields) -> Bool {
-    let isStation = headers.fields.contains { field in
-      let name = field.name.lowercased()
-      return name.hasPrefix("icy-") || name.hasPrefix("ice-")
-    }
-    return isStation && Validator(headers: headers).isEmpty
+    Validator(headers: headers).isEmpty
+      && headers.fields.contains { ["icy-", "ice-"].contains($0.name.lowercased().prefix(4)) }
   }
 }
 
@@ -96,82 +84,67 @@ struct ICYMetadata: Sendable, Hashable {
   /// The first byte of the audio that it applies to.
   var offset: Int64
 
-  /// - Parameter block: without its length byte. Invalid text is ignored.
-  init(_ block: [UInt8], at offset: Int64 = 0) {
+  /// - Parameter block: without its length byte.
+  init(_ block: some Sequence<UInt8>, at offset: Int64 = 0) {
     self.offset = offset
-    var rest = Self.text(block)[...]
-    while let equals = rest.firstRange(of: "='") {
-      let name = rest[..<equals.lowerBound].trimmingCharacters(in: .whitespaces).lowercased()
-      rest = rest[equals.upperBound...]
-      // A quote inside a title is literal: only one before a semicolon ends it.
-      let end = rest.firstRange(of: "';")
-      var value = rest[..<(end?.lowerBound ?? rest.endIndex)]
-      // The last value may lack its semicolon.
-      if end == nil, value.last == "'" { value.removeLast() }
-      rest = rest[(end?.upperBound ?? rest.endIndex)...]
-      if name == "streamtitle" { title = title ?? Self.cleaned(value) }
-      if name == "streamurl" { url = url ?? Self.cleaned(value) }
-    }
-  }
-
-  /// The encoding is unspecified: UTF-8 if valid, else Latin-1, which always is.
-  private static func text(_ block: [UInt8]) -> String {
     let bytes = block.prefix { $0 != 0 }
-    return String(bytes: bytes, encoding: .utf8) ?? String(bytes: bytes, encoding: .isoLatin1) ?? ""
+    // The encoding is unspecified: UTF-8 if valid, else Latin-1, which always is.
+    let text = String(bytes: bytes, encoding: .utf8) ?? String(bytes: bytes, encoding: .isoLatin1)
+    func value(of name: String) -> String? {
+      guard let text, let start = text.range(of: name + "='", options: .caseInsensitive) else {
+        return nil
+      }
+      let rest = text[start.upperBound...]
+      // A quote inside a title is literal: only one before a semicolon, or the last one, ends it.
+      let end = rest.firstRange(of: "';")?.lowerBound
+      return Self.cleaned(end.map { rest[..<$0] } ?? (rest.last == "'" ? rest.dropLast() : rest))
+    }
+    (title, url) = (value(of: "StreamTitle"), value(of: "StreamUrl"))
   }
 
   /// Returns the text without control characters: it will be shown, on terminals too.
   static func cleaned(_ value: some StringProtocol) -> String {
-    let scalars = value.unicodeScalars.map { scalar -> Unicode.Scalar in
-      scalar.properties.generalCategory == .control ? " " : scalar
-    }
+    let scalars = value.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : $0 }
     return String(String.UnicodeScalarView(scalars)).trimmingCharacters(in: .whitespaces)
   }
 }
 
 /// Separates the metadata from the audio of a body: after every `interval` bytes of audio come one
-/// byte L, and 16·L bytes of metadata (`ICYMetadata`); L = 0: nothing new. Counted from the first
-/// byte of the body. A pure value, which holds one block at most: 4080 bytes.
+/// byte L, and 16·L bytes of metadata (`ICYMetadata`). A pure value, of at most 4081 bytes.
 struct ICYDemultiplexer: Sendable {
   let interval: Int64
-  /// The bytes of audio returned so far.
   private(set) var offset: Int64 = 0
   private var audioLeft: Int64
-  /// The bytes of the block still to arrive; nil: audio is next, or the length byte.
-  private var blockLeft: Int?
+  /// What has come of a block, with its length byte.
   private var block: [UInt8] = []
 
   init(interval: Int64) {
-    self.interval = max(interval, 1)
-    audioLeft = self.interval
+    self.interval = interval
+    audioLeft = interval
   }
 
-  var isBetweenBlocks: Bool { blockLeft == nil }
+  var isBetweenBlocks: Bool { block.isEmpty }
 
   mutating func take(_ chunk: Data) -> (audio: Data, metadata: [ICYMetadata]) {
     var audio = Data()
     var metadata: [ICYMetadata] = []
     var rest = chunk
     while let first = rest.first {
-      let part: Data
       if audioLeft > 0 {
-        part = rest.prefix(Int(min(audioLeft, Int64(rest.count))))
+        let part = rest.prefix(Int(audioLeft))
         audio += part
         audioLeft -= Int64(part.count)
         offset += Int64(part.count)
-      } else if let left = blockLeft {
-        part = rest.prefix(left)
-        block += part
-        blockLeft = left - part.count
-      } else {
-        part = rest.prefix(1)
-        blockLeft = Int(first) * 16
+        rest = rest.dropFirst(part.count)
+        continue
       }
+      let length = 1 + 16 * Int(block.first ?? first)
+      let part = rest.prefix(length - block.count)
+      block += part
       rest = rest.dropFirst(part.count)
-      guard blockLeft == 0 else { continue }
-      if !block.isEmpty { metadata.append(ICYMetadata(block, at: offset)) }
-      block.removeAll(keepingCapacity: true)
-      blockLeft = nil
+      guard block.count == length else { continue }
+      if length > 1 { metadata.append(ICYMetadata(block.dropFirst(), at: offset)) }
+      block = []
       audioLeft = interval
     }
     return (audio, metadata)
@@ -192,13 +165,12 @@ extension StreamStation {
 
 /// The titles of a stream by offset: only the latest, since a station may play for weeks.
 struct StreamTitles: Sendable, Hashable {
-  /// Hours of titles, and more than any player buffers ahead.
+  /// More than any player buffers ahead.
   static let most = 64
 
-  /// Ascending.
   private(set) var all: [StreamTitle] = []
 
-  /// Replaces all titles if a new response names another station; returns nil if it does not.
+  /// Replaces all titles if a new response names another station; nil if it does not.
   mutating func begin(_ station: StreamStation) -> StreamTitle? {
     let first = StreamTitle(station: station)
     guard station != StreamStation(), all.first?.station != station else { return nil }
@@ -206,7 +178,7 @@ struct StreamTitles: Sendable, Hashable {
     return first
   }
 
-  /// - Returns: the title from there on; nil if it is unchanged.
+  /// Returns the title from there on; nil if it is unchanged.
   mutating func note(_ metadata: ICYMetadata) -> StreamTitle? {
     var next = title(at: metadata.offset) ?? StreamTitle()
     let before = next
@@ -220,6 +192,5 @@ struct StreamTitles: Sendable, Hashable {
     return next
   }
 
-  /// Returns the title at an offset; nil if it is not known, or no longer.
   func title(at offset: Int64) -> StreamTitle? { all.last { $0.offset <= offset } }
 }

@@ -119,7 +119,7 @@ package final class ErrorResponse: Sendable, Hashable {
     let freshness = Freshness(
       status: status, headers: headers, requestTime: requestTime, responseTime: responseTime,
       keeper: Freshness.Keeper(
-        isShared: true, isAuthorized: Credentials.of(resource) != Credentials.none,
+        isShared: true, isAuthorized: Credentials.of(resource) != nil,
         hasCookies: resource.headers["Cookie"] != nil,
         isSecret: resource.policy.group?.isSecret == true))
     let kept = StoredFields.merged([:], with: headers, isConfirmation: false)

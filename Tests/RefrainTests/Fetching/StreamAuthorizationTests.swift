@@ -218,8 +218,8 @@ import Testing
     Resource(url: try #require(URL(string: text)), headers: headers)
   }
 
-  private func renewal(from old: Resource, to new: Resource) -> GroupRenewal? {
-    GroupRenewal(of: CacheKey(rawValue: "group"), from: old, to: new)
+  private func renewal(from old: Resource, to new: Resource) -> Renewal {
+    Renewal(group: CacheKey(rawValue: "group"), old: old, new: new)
   }
 
   private func origin(_ hook: @escaping Origin.Authorize) -> Origin {
@@ -233,10 +233,9 @@ import Testing
   }
 
   @Test func `Parameters of one signature are replaced together or not at all`() throws {
-    let renewal = try #require(
-      self.renewal(
-        from: resource("https://h/a?Expires=1&Signature=x&n=1"),
-        to: resource("https://h/a?Expires=2&Signature=y&n=1")))
+    let renewal = try self.renewal(
+      from: resource("https://h/a?Expires=1&Signature=x&n=1"),
+      to: resource("https://h/a?Expires=2&Signature=y&n=1"))
     let changed = try renewal.applied(to: resource("https://h/b?n=2&Signature=x&Expires=1"))
     #expect(changed.url.absoluteString == "https://h/b?n=2&Signature=y&Expires=2")
     for text in [
@@ -249,18 +248,16 @@ import Testing
   }
 
   @Test func `Equal parameters that stay equal are replaced`() throws {
-    let renewal = try #require(
-      self.renewal(
-        from: resource("https://h/a?t=1&n=1&t=1"), to: resource("https://h/a?t=2&n=1&t=2")))
+    let renewal = try self.renewal(
+      from: resource("https://h/a?t=1&n=1&t=1"), to: resource("https://h/a?t=2&n=1&t=2"))
     let changed = try renewal.applied(to: resource("https://h/b?n=2&t=1&t=1"))
     #expect(changed.url.absoluteString == "https://h/b?n=2&t=2&t=2")
   }
 
   @Test func `A newer header of a request stays`() throws {
-    let renewal = try #require(
-      self.renewal(
-        from: resource("https://h/a", ["Authorization": "1", "Accept": "*/*"]),
-        to: resource("https://h/a", ["Authorization": "2", "Accept": "*/*"])))
+    let renewal = try self.renewal(
+      from: resource("https://h/a", ["Authorization": "1", "Accept": "*/*"]),
+      to: resource("https://h/a", ["Authorization": "2", "Accept": "*/*"]))
     let same = try resource("https://h/b", ["Authorization": "1"])
     #expect(renewal.applied(to: same).headers["Authorization"] == "2")
     for headers in [["Authorization": "3"], [:]] as [HeaderFields] {
@@ -270,9 +267,8 @@ import Testing
   }
 
   @Test func `A new header is added to requests that had none`() throws {
-    let renewal = try #require(
-      self.renewal(
-        from: resource("https://h/a"), to: resource("https://h/a", ["Authorization": "2"])))
+    let renewal = try self.renewal(
+      from: resource("https://h/a"), to: resource("https://h/a", ["Authorization": "2"]))
     #expect(try renewal.applied(to: resource("https://h/b")).headers["Authorization"] == "2")
     let other = try resource("https://h/b", ["Authorization": "1"])
     #expect(renewal.applied(to: other) == other)
@@ -286,7 +282,10 @@ import Testing
     ("https://h/a?t=1&t=1", "https://h/a?t=2&t=3"), ("https://h/a?t=1&t=1", "https://h/a?t=1&t=2"),
   ])
   func `A change of more than values renews nothing else`(_ old: String, _ new: String) throws {
-    #expect(try renewal(from: resource(old), to: resource(new)) == nil)
+    let renewal = try renewal(from: resource(old), to: resource(new))
+    #expect(try renewal.applied(to: resource(old)) == resource(new))
+    let other = try resource(old.replacing("/a", with: "/z"))
+    #expect(renewal.applied(to: other) == other)
   }
 
   @Test func `An answer for one URL does not end the authorization of others`() async throws {
@@ -313,7 +312,7 @@ import Testing
     for _ in 0..<200 { await Task.yield() }
     goesOn.yield()
     let outcome = try await renewed.value
-    #expect(outcome && other.resource.headers["Authorization"] == "own")
+    #expect(outcome && other.authorized().headers["Authorization"] == "own")
     #expect(try await !refused.value)
     #expect(calls.urls.withLock { $0 } == ["https://h/a", "https://h/b"])
   }
@@ -336,10 +335,11 @@ import Testing
     entry.renew(newer)
     goesOn.yield()
     #expect(try await refused.value)
-    #expect(entry.resource.url.query() == "t=2" && entry.resource.policy.keep == .seconds(60))
+    let renewed = entry.authorized()
+    #expect(renewed.url.query() == "t=2" && renewed.policy.keep == .seconds(60))
   }
 
-  /// A new path is not shared by the group: each entry takes it from the answer.
+  /// A new path is not for the others of the group.
   @Test func `The hook's answer is used by another entry with the same request`() async throws {
     let (asked, begins) = AsyncStream.makeStream(of: Void.self)
     let (answered, goesOn) = AsyncStream.makeStream(of: Void.self)
@@ -361,21 +361,21 @@ import Testing
     goesOn.finish()
     let outcomes = try await [one.value, other.value]
     #expect(outcomes == [true, true])
-    #expect(entries.map(\.resource.url) == [renewed.url, renewed.url])
+    #expect(entries.map { $0.authorized().url } == [renewed.url, renewed.url])
   }
 
   @Test func `Only the newest renewals are kept`() async throws {
     let origin = origin { _, _ in Resource(url: try #require(URL(string: "https://h/a?t=new"))) }
-    for number in 0..<(2 * GroupRenewal.most) {
+    for number in 0..<(2 * Renewal.most) {
       let refused = member(try #require(URL(string: "https://h/a?t=\(number)")))
       let outcome = try await requests(for: refused, to: origin)
         .authorize(insteadOf: refused, status: 403)
       #expect(outcome)
     }
     let first = member(try #require(URL(string: "https://h/b?t=0")))
-    #expect(origin.renewed(first) == first)
-    let last = 2 * GroupRenewal.most - 1
+    #expect(requests(for: first, to: origin).authorized() == first)
+    let last = 2 * Renewal.most - 1
     let newest = member(try #require(URL(string: "https://h/b?t=\(last)")))
-    #expect(origin.renewed(newest).url.query() == "t=new")
+    #expect(requests(for: newest, to: origin).authorized().url.query() == "t=new")
   }
 }

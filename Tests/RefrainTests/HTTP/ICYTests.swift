@@ -113,26 +113,25 @@ import Testing
 
   // MARK: Answers
 
-  static let intervals: [([String], Int64?)] = [
-    (["8192"], 8192), ([" 1 "], 1), ([], nil), (["16000", "16000"], 0), (["0"], 0), (["-1"], 0),
-    (["8192, 16000"], 0), (["8192", "16000"], 0), (["many"], 0), ([""], 0),
-    (["99999999999999999999"], 0), (["9223372036854775807"], 0),
-  ]
-
-  @Test(arguments: intervals)
-  func `An icy-metaint value selects how the body is read`(
-    _ values: [String], _ expected: Int64?
-  ) {
-    let headers = HeaderFields(values.map { ("ICY-MetaInt", $0) })
-    func interval(_ request: HeaderFields, _ status: Int = 200) -> Int64? {
-      ICYFields.metadataInterval(request: request, status: status, headers: headers)
+  @Test func `An icy-metaint value selects how the body is read`() throws {
+    func interval(_ values: String...) throws -> Int64? {
+      var headers = HeaderFields(values.map { ("ICY-MetaInt", $0) })
+      defer { #expect(headers.isEmpty) }
+      return try ICYFields.takeInterval(&headers)
     }
-    #expect(interval(["icy-metadata": "1"]) == expected)
-    // No part of such a body can be used.
-    #expect(interval(["icy-metadata": "1"], 206) == expected.map { _ in 0 })
+    #expect(try interval("8192") == 8192)
+    #expect(try interval(" 1 ") == 1)
+    for none in [try interval(), try interval("0")] { #expect(none == nil) }
+    for value in [
+      "16000, 16000", "-1", "8192, 16000", "many", "", "99999999999999999999",
+      "9223372036854775807",
+    ] {
+      #expect(throws: MediaCacheError.self) { try interval(value) }
+    }
     // A request without the field receives the body as it is.
-    for request: HeaderFields in [[:], ["Icy-MetaData": "0"]] { #expect(interval(request) == nil) }
-    #expect(interval(["Icy-MetaData": "1"], 404) == nil)
+    for request: HeaderFields in [[:], ["Icy-MetaData": "0"]] {
+      #expect(!ICYFields.isAsked(request))
+    }
   }
 
   // MARK: Titles

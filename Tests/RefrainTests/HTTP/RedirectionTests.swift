@@ -19,8 +19,7 @@ import Testing
       status: 200, headers: headers, requestTime: now, responseTime: now, keeper: keeper
     ).behind(
       redirections.map {
-        Redirection(
-          status: $0.0, headers: $0.1, requestTime: now - seconds, responseTime: now - seconds)
+        ($0.0, $0.1, now - seconds, now - seconds)
       }, keeper: keeper)
   }
 
@@ -70,12 +69,6 @@ import Testing
     // The response's own age is reported, not the redirect's.
     let aged = Self.behind([redirect], took: 45, ["Cache-Control": "max-age=600", "Age": "100"])
     #expect(aged.age(at: Self.now) == 100 && aged.remaining(at: Self.now) == 15)
-  }
-
-  @Test func `A heuristic does not extend a redirect that states its freshness`() {
-    #expect(Self.behind([(302, ["Cache-Control": "no-cache"])], [:]).isGuessed == nil)
-    #expect(Self.behind([(302, [:])], [:]).isGuessed == true)
-    #expect(Self.behind([(302, ["Cache-Control": "max-age=60"])], [:]).isGuessed == true)
   }
 
   @Test func `A redirect that has to be revalidated holds for the response too`() {
@@ -134,7 +127,7 @@ import Testing
     _ fields: HeaderFields, _ redirections: [HeaderFields], _ expected: String?
   ) {
     let redirections = redirections.map {
-      Redirection(status: 302, headers: $0, requestTime: Self.now, responseTime: Self.now)
+      (302, $0, Self.now, Self.now)
     }
     #expect(fields.varying(by: redirections)["Vary"] == expected)
   }

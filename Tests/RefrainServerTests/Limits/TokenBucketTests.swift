@@ -2,7 +2,7 @@
 import TestSupport
 import Testing
 
-@testable import Refrain
+@testable import RefrainServer
 
 struct TokenBucketTests {
   @Test func `A full bucket gives its capacity at once, and then as it grows`() {
