@@ -35,7 +35,7 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk given: (any Disk)?,
-    bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
+    bootIdentity: String = BootIdentity.current, table: EntryTable = EntryTable()
   ) throws {
     guard directory.isFileURL else {
       throw MediaCacheError(
@@ -56,7 +56,6 @@ public final class MediaCache: Sendable {
     ) { [events] in events.send($0) }
     self.budget = budget
     privateFiles = PrivateFiles("\(budget.directory)/private", disk: disk)
-    let table = EntryTable(places: places)
     self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, table: table) { [events] event in

@@ -20,24 +20,34 @@ final class EntryTable: Sendable {
   }
 
   private let state = Mutex(State())
-  private let places: EntryPlaces
+  private let most: @Sendable () -> Int
+  private let patience: Duration
 
-  init(places: EntryPlaces = .ofProcess) { self.places = places }
+  /// - Parameters:
+  ///   - most: how many entries may be open at a time.
+  ///   - patience: of those who wait for another to close; longer than `MediaCache.keepForOthers`.
+  init(
+    most: @escaping @Sendable () -> Int = { DescriptorBudget.forEntries },
+    patience: Duration = .seconds(GenerationState.joinSeconds + 1)
+  ) {
+    (self.most, self.patience) = (most, patience)
+  }
 
   /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may be
-  /// open, those held only for speed are released, and the caller's task waits a little for a place.
+  /// open, those held only for speed are released, and the caller's task waits a little.
   func entry(
     for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
   ) async throws -> Entry {
-    var end: ContinuousClock.Instant?
+    let end = ContinuousClock.now + patience
     while true {
       try Task.checkCancellation()
       if let entry = await heldEntry(for: key) { return entry }
+      let most = most()
       var isFull = false
       let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, any Error>? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
         guard state.slots[key] == nil else { return nil }
-        isFull = !places.take()
+        isFull = state.slots.count >= most
         if isFull { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
           do {
@@ -45,7 +55,7 @@ final class EntryTable: Sendable {
             self.state.withLock { $0.slots[key] = .open(entry) }
             return entry
           } catch {
-            self.free(key)
+            self.state.withLock { $0.slots[key] = nil }
             throw error
           }
         }
@@ -57,16 +67,14 @@ final class EntryTable: Sendable {
       if let opening { return try await opening.value }
       guard isFull else { continue }
       releaseIdle()
-      let latest = end ?? .now + places.patience
-      end = latest
-      guard .now < latest else { throw places.problem }
+      guard .now < end else {
+        throw MediaCacheError(
+          .storage,
+          "Too many resources are open at once: the limit of open files allows only \(most).",
+          remedy: "Close readers, or raise the limit (ulimit -n).")
+      }
       try await Task.sleep(for: .milliseconds(10))
     }
-  }
-
-  private func free(_ key: CacheKey) {
-    state.withLock { $0.slots[key] = nil }
-    places.giveBack()
   }
 
   /// The entries that are open, being opened, or being closed.
@@ -97,7 +105,7 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// The keys of the entries that are open, being opened, or being closed.
+  /// The keys of the entries that `count` counts.
   var keys: [CacheKey] { state.withLock { Array($0.slots.keys) } }
 
   func settledEntries(_ isMeant: (CacheKey) -> Bool = { _ in true }) async throws -> [Entry] {
@@ -111,8 +119,8 @@ final class EntryTable: Sendable {
 
   // MARK: Idle entries
 
-  /// Adds a closure that releases entries which are kept open only for speed, and returns whether
-  /// there were any. Returns a number for `removeHolder`.
+  /// Adds a closure that releases entries held only for speed, and returns whether there were any.
+  /// Returns a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     state.withLock { state in
       state.lastHolder += 1
@@ -137,7 +145,7 @@ final class EntryTable: Sendable {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
         await work()
-        self.free(key)
+        self.state.withLock { $0.slots[key] = nil }
       }
       state.slots[key] = .busy { await task.value }
     }
