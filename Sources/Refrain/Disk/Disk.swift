@@ -54,13 +54,8 @@ struct FileStatus: Sendable, Hashable {
   var changed: Double
   /// 0 for an open file that was removed.
   var links: Int
-  /// No two files of a running system share both.
-  var identity: Identity
-
-  struct Identity: Sendable, Hashable {
-    var device: UInt64
-    var inode: UInt64
-  }
+  /// No two files of a file system share it at the same time.
+  var inode: UInt64
 }
 
 /// What a lock excludes (fcntl(2), F_OFD_SETLK).
@@ -74,13 +69,12 @@ enum LockKind: Sendable, Hashable {
 }
 
 /// The disk operations that the store needs: the system calls themselves, or a test double that
-/// loses unsynced bytes, fails or fills up. Every call blocks unless noted otherwise; only
-/// Refrain's own threads make them.
+/// loses unsynced bytes, fails or fills up. Every call blocks unless noted otherwise.
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
-  /// Keeps a directory, and everything that will be made in it, out of backups, and readable on a
-  /// locked device. Does nothing on Linux. Throws the error of Foundation.
+  /// Keeps a directory and its contents out of backups, and readable on a locked device. Does
+  /// nothing on Linux. Throws the error of Foundation.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
@@ -101,8 +95,8 @@ protocol Disk: Sendable {
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int
-  /// Reads bytes at `offset` from the page cache, and returns their number; nil if there are none
-  /// or the system cannot say. Never blocks, so any thread may call it (preadv2(2), RWF_NOWAIT).
+  /// Reads from the page cache, and returns the number of bytes; nil if there are none, or the
+  /// system cannot say. Never blocks (preadv2(2), RWF_NOWAIT).
   func readWithoutWaiting(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int?
@@ -110,11 +104,10 @@ protocol Disk: Sendable {
   func status(of descriptor: Int32) throws(DiskError) -> FileStatus
   /// lstat(2). Nil if nothing has that name.
   func status(of path: String) throws(DiskError) -> FileStatus?
-  /// Returns every name in a directory except `.` and `..` (readdir(3)); none if there is no such
-  /// directory. Throws if the directory cannot be read.
+  /// The names in a directory except `.` and `..` (readdir(3)); none if there is no directory.
   func names(in path: String) throws(DiskError) -> [String]
-  /// Returns the ranges without blocks in a sparse file (lseek(2), SEEK_HOLE); none if the system
-  /// cannot distinguish a hole from written zeros.
+  /// The ranges without blocks in a sparse file (lseek(2), SEEK_HOLE); none if the system cannot
+  /// distinguish a hole from written zeros.
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
   /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
@@ -181,12 +174,8 @@ extension Disk {
     while let file = try? EntryFile(path: path, mode: .lock, lock: .exclusive, disk: self),
       case .success(let isLocked) = file.locking
     {
-      // The directory may have been removed and made again in the meantime.
-      if isLocked, let found = try? status(of: path),
-        found.identity == (try? file.status().identity)
-      {
-        return file
-      }
+      // It may have been removed with its directory, and made again in the meantime.
+      if isLocked, !file.isUnlinked { return file }
       guard ContinuousClock.now - start < patience else { return nil }
       usleep(pause)
       pause = min(pause * 2, 2000)

@@ -18,31 +18,20 @@ struct EntryDirectory: Sendable {
   /// The file of all locks of writers (`WriterLock`), in the cache directory.
   var lockPath: String { "\(shardPath.parentPath.parentPath)/\(WriterLock.fileName)" }
 
-  // MARK: Directories
+  // MARK: Changing
 
-  /// Returns whether the directory was missing, provided that the caller holds the lock.
-  func create() throws(DiskError) -> Bool {
-    let isNew = try disk.status(of: path) == nil
-    try disk.makeDirectories(path)
-    return isNew
-  }
-
-  /// Makes the names of the entry's parent directories survive a power cut. `create` does not,
-  /// because no bytes are stored yet that would be worth the wait.
+  /// Makes the names of the shard, of the directory of all shards, and of the cache directory
+  /// survive a power cut.
   func syncParents() throws(DiskError) {
     var parent = path
-    // The shard, the directory of all shards, and the cache directory.
     for _ in 0..<3 {
       parent = parent.parentPath
-      if parent.isEmpty { return }
-      try disk.syncDirectory(parent)
+      if !parent.isEmpty { try disk.syncDirectory(parent) }
     }
   }
 
-  // MARK: Changing
-
-  /// Replaces the sidecar by rename(2), and keeps the time of last access with `keepsAge`. Unless
-  /// `durably`, a power cut may leave neither the old record nor the new one.
+  /// Replaces the sidecar, and keeps the time of last access with `keepsAge`. Unless `durably`, a
+  /// power cut may leave neither the old record nor the new one.
   func write(_ record: EntryRecord, durably: Bool, keepsAge: Bool = false) throws {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
@@ -103,10 +92,8 @@ struct EntryDirectory: Sendable {
   }
 
   /// Frees at least the last `bytes` stored, in whole blocks, unless a process reads the entry. The
-  /// caller holds its `WriterLock`.
-  ///
-  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
-  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
+  /// caller holds its `WriterLock`. The record durably drops the bytes before the file is truncated,
+  /// so it never claims bytes that are not in the file.
   func shorten(by bytes: Int64) throws -> CacheKey? {
     let contents = try loadRecord()
     var spans = contents.spans
@@ -124,11 +111,7 @@ struct EntryDirectory: Sendable {
     spans.remove(contentsOf: cut..<Int64.max)
     let size = try file.status().size
     try replace(contents, claiming: spans)
-    do throws(DiskError) {
-      try file.truncate(to: min(cut, size))
-    } catch {
-      try removeFiles()
-    }
+    try file.truncate(to: min(cut, size))
     return CacheKey(rawValue: contents.record.key)
   }
 
@@ -142,7 +125,7 @@ struct EntryDirectory: Sendable {
     try removeOthers(than: [record.file])
   }
 
-  /// Returns the size of the files that are being read: it is freed when their last reader ends.
+  /// The size of the files that are being read: it is freed when their last reader ends.
   func bytesInUse() throws(DiskError) -> Int64 {
     var sum: Int64 = 0
     for (name, status) in try files()?.statuses ?? [] {
@@ -168,10 +151,9 @@ struct EntryDirectory: Sendable {
   }
 }
 
-/// Marks entries that are never evicted.
-///
-/// The mark is an empty file beside the record. So it can be set while another process writes the
-/// entry and replaces its record, it outlives the generation, and listing the directory shows it.
+/// Marks entries that are never evicted, by an empty file beside the record. So an entry can be marked
+/// while another process writes it, the mark outlives the generation, and listing the directory shows
+/// it.
 extension EntryDirectory {
   static let pinName = "pinned"
 
@@ -191,13 +173,12 @@ extension EntryDirectory {
       try disk.syncFile(recordPath)
       try disk.syncDirectory(path)
       try syncParents()
+      guard try disk.status(of: recordPath) != nil else { return false }
+      return try isPinned
     } catch {
-      guard error.isMissing else { throw error }
-      return false
+      if error.isMissing { return false }
+      throw error
     }
-    let hasRecord = try disk.status(of: recordPath) != nil
-    let hasMark = try isPinned
-    return hasRecord && hasMark
   }
 
   var isPinned: Bool {
@@ -212,26 +193,20 @@ extension EntryDirectory {
     return true
   }
 
-  /// Returns the disk space that a pinned entry claims: all that it takes, now or once it is
-  /// complete. `length` is nil while unknown.
+  /// The disk space that a pinned entry claims: all that it takes, now or once it is complete, with a
+  /// block each for the directory and the record. `length` is nil while unknown. Bounded, so that
+  /// sums do not overflow if a damaged record names a huge length.
   static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
-    max(allocated, min(length ?? 0, longestLength) + besideData)
+    max(allocated, min(length ?? 0, 1 << 45) + 8192)
   }
-
-  /// A bound of the claim, so that sums do not overflow if a damaged record names a huge length.
-  private static let longestLength: Int64 = 1 << 45
-  /// The directory and the record, a block each.
-  private static let besideData: Int64 = 8192
 }
 
-/// Marks entries that stay only for a time after their last use (`ResourcePolicy.keep`).
-///
-/// The mark is an empty file beside the record, named by the time. As with a pin, listing the
-/// directory shows it: a scan for entries to evict reads no records.
+/// Marks entries that stay only for a time after their last use (`ResourcePolicy.keep`), by an empty
+/// file beside the record, named by the time: a scan for entries to evict reads no records.
 extension EntryDirectory {
   private static let keepPrefix = "keep-"
 
-  /// Returns the seconds that a file of this name marks; nil if it is no such mark.
+  /// The seconds that a file of this name marks; nil if it is no such mark.
   static func keep(markedBy name: String) -> Int64? {
     guard name.hasPrefix(keepPrefix) else { return nil }
     return Int64(name.dropFirst(keepPrefix.count)).flatMap { $0 >= 0 ? $0 : nil }
@@ -240,13 +215,15 @@ extension EntryDirectory {
   /// Marks belong to the entry, and to none of its generations.
   static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
 
-  /// Replaces the mark. Nil: the entry stays for as long as there is room.
-  func mark(keep seconds: Int64?) throws(DiskError) {
-    let wanted = seconds.map { "\(Self.keepPrefix)\($0)" }
-    var isMarked = false
-    for name in try disk.names(in: path) where Self.keep(markedBy: name) != nil {
-      if name == wanted { isMarked = true } else { try disk.remove("\(path)/\(name)") }
-    }
-    if let wanted, !isMarked { try disk.makeFile("\(path)/\(wanted)") }
+  /// Replaces the mark of an entry that has a record, and returns whether that changed anything. Nil:
+  /// the entry stays for as long as there is room.
+  func mark(keep seconds: Int64?) throws(DiskError) -> Bool {
+    let names = try disk.names(in: path)
+    let marks = names.filter { Self.keep(markedBy: $0) != nil }
+    let wanted = seconds.map { ["\(Self.keepPrefix)\($0)"] } ?? []
+    guard names.contains(EntryRecord.fileName), marks != wanted else { return false }
+    for mark in marks { try disk.remove("\(path)/\(mark)") }
+    for mark in wanted { try disk.makeFile("\(path)/\(mark)") }
+    return true
   }
 }

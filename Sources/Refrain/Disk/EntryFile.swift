@@ -9,8 +9,8 @@ package import Foundation
 /// reach another file that reuses the descriptor. It stays readable even after it is unlinked. Its
 /// calls block, unless noted otherwise.
 ///
-/// The data of one generation is a sparse file, byte x of the resource at offset x, with a shared
-/// lock, so that other processes do not truncate bytes in use.
+/// The data of one generation is a sparse file, byte x of the resource at offset x. A shared lock
+/// keeps other processes from truncating bytes in use.
 package final class EntryFile: Sendable {
   let path: String
   package let descriptor: Int32
@@ -59,7 +59,7 @@ package final class EntryFile: Sendable {
     return bytes
   }
 
-  /// Reads fewer bytes than the buffer holds only at the end of the file; nil if reading fails.
+  /// Reads fewer bytes than the buffer holds at the end of the file only; nil if reading fails.
   package func copy(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int? {
     try? disk.read(descriptor, into: buffer, at: offset)
   }
@@ -70,7 +70,6 @@ package final class EntryFile: Sendable {
     disk.readWithoutWaiting(descriptor, into: buffer, at: offset)
   }
 
-  /// Whether another user of the file has a conflicting lock.
   func isLocked(against kind: LockKind) throws(DiskError) -> Bool {
     try disk.isLocked(descriptor, against: kind)
   }
@@ -84,8 +83,7 @@ package final class EntryFile: Sendable {
   /// True if that is unknown. Another program may have truncated the file.
   package func reaches(_ end: Int64) -> Bool { (try? status()).map { $0.size >= end } ?? true }
 
-  /// False if that is unknown, and of a file that has another name, such as a hard link. Does not
-  /// wait for the disk on a local file system.
+  /// False if that is unknown, and of a file that has another name, such as a hard link.
   var isUnlinked: Bool { (try? status())?.links == 0 }
 
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
@@ -116,6 +114,5 @@ package struct RegularFile {
     } catch { return [] }
   }
 
-  /// A file that was only read from is closed whatever close(2) returns.
   package func close() { try? handle.close() }
 }

@@ -2,7 +2,7 @@
 import Foundation
 
 /// The sidecar of an entry: the contents of the data file beside it, and their resource. Replaced
-/// as a whole by rename(2), so that a reader sees either the old record or the new one.
+/// as a whole by rename(2).
 struct EntryRecord: Codable, Sendable, Hashable {
   static let version = 2
   static let fileName = "entry.json"
@@ -47,7 +47,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Reads a record, and checks everything that can be checked without the other files.
+  /// Checks everything that can be checked without the other files.
   static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> EntryRecord {
     guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
       record.version == EntryRecord.version, record.length ?? 0 >= 0,
@@ -91,16 +91,17 @@ extension EntryDirectory {
     var record: EntryRecord
     /// The readable bytes: synced, or written since the machine was booted.
     var spans: RangeSet<Int64>
-    /// The part of `spans` that the sidecar itself records.
-    var syncedSpans: RangeSet<Int64>
     /// The highest number of the record and the journals: the next one gets a higher number.
     var lastEpoch: Int
-    /// Nil if it is missing.
+    /// Of the data file; nil if it is missing.
     var data: FileStatus?
     /// Nil if it was not opened.
     var file: EntryFile?
     /// A defect that was repaired, as a sentence.
     var warning: String?
+
+    /// The part of `spans` that the sidecar itself records.
+    var syncedSpans: RangeSet<Int64> { spans.intersection(RangeSet(record.spans)) }
 
     /// `spans` without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
@@ -126,10 +127,7 @@ extension EntryDirectory {
     }
 
     func warning(of entry: String) -> String? {
-      switch self {
-      case .empty: nil
-      case .broken, .unreadable: "The entry \(entry) is ignored: \(self)."
-      }
+      if case .empty = self { nil } else { "The entry \(entry) is ignored: \(self)." }
     }
   }
 
@@ -146,14 +144,10 @@ extension EntryDirectory {
     return files
   }
 
-  // MARK: The record
-
   /// The record as it was last written; nil if none is readable. Journals may add spans to it.
   var writtenRecord: EntryRecord? {
     (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0) }
   }
-
-  // MARK: The record and the files
 
   /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
   func load(_ mode: OpenMode = .read) throws(Problem) -> Contents {
@@ -164,7 +158,6 @@ extension EntryDirectory {
         "The file of \(contents.record.url) is shorter than its record says "
         + "(\(path)/\(contents.record.file)); the rest is fetched again."
       contents.spans = held
-      contents.syncedSpans.formIntersection(held)
     }
     return contents
   }
@@ -185,8 +178,7 @@ extension EntryDirectory {
   }
 
   /// Lists the files, then reads the record, then what belongs to it: again if another process
-  /// replaces the record or the data file meanwhile, or is shortening the file, which takes as long
-  /// as a sync.
+  /// replaces the record meanwhile, or is shortening the data file, which takes as long as a sync.
   ///
   /// The order matters: a journal is removed only after a record that claims its spans was written.
   /// So if no journal was listed, the record that is read afterwards claims everything.
@@ -197,9 +189,8 @@ extension EntryDirectory {
         throw Problem.empty
       }
       let record = try EntryRecord.decode(bytes)
-      let spans = RangeSet(record.spans)
       var contents = Contents(
-        files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
+        files: files, record: record, spans: RangeSet(record.spans), lastEpoch: record.epoch)
       do {
         let hasJournal = readJournals(&contents)
         let data = "\(path)/\(record.file)"

@@ -13,9 +13,8 @@ struct SystemDisk: Disk {
 
   init(for directory: String = "") { locksFiles = !Self.isInGroupContainer(directory) }
 
-  /// Whether a path is in the container of an app group on a system that suspends apps, and ends
-  /// one that holds a lock there then (exception code 0xdead10cc): `…/Containers/Shared/AppGroup/`
-  /// on iOS, tvOS and visionOS. macOS suspends no app, and has `~/Library/Group Containers/`.
+  /// Whether a path is in the container of an app group on iOS, tvOS or visionOS, which end a
+  /// suspended app that holds a lock there (exception code 0xdead10cc).
   static func isInGroupContainer(_ path: String) -> Bool {
     "\(path)/".contains("/Containers/Shared/AppGroup/")
   }
@@ -26,8 +25,8 @@ struct SystemDisk: Disk {
 
   func setStoredMediaAttributes(_ path: String) throws {
     #if canImport(Darwin)
-      // Media that can be fetched again need no backup (URLResourceKey.isExcludedFromBackupKey),
-      // wherever an app puts its cache. The value applies to the directory's contents.
+      // Media that can be fetched again need no backup. The value applies to the directory's
+      // contents.
       var directory = URL(filePath: path, directoryHint: .isDirectory)
       var values = URLResourceValues()
       values.isExcludedFromBackup = true
@@ -36,9 +35,8 @@ struct SystemDisk: Disk {
       // Not on a Mac, which encrypts whole volumes: the attribute has no effect there.
       #if !os(macOS) && !targetEnvironment(macCatalyst)
         // Files inherit it from their directory. Not `.complete`, which an app may have as its
-        // default: such files can be neither read nor opened some seconds after the device is
-        // locked, when background playback must continue, also with the next song. This is the
-        // strictest class that allows both, and the system's default.
+        // default: some seconds after the device is locked, such files can be neither read nor
+        // opened, and background playback must continue.
         try FileManager.default.setAttributes(
           [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
           ofItemAtPath: path)
@@ -50,14 +48,14 @@ struct SystemDisk: Disk {
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
     let flags =
       switch mode {
-      // Opening a pipe in a file's place must not block.
+      // A pipe in a file's place must not block.
       case .read: O_RDONLY | O_NONBLOCK
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_TRUNC
       case .lock: O_RDWR | O_CREAT
       }
-    // For the owner alone, whatever the umask: a cache also stores keys of streams. A symbolic link
-    // in a file's place must not be followed.
+    // For the owner alone: a cache also stores keys of streams. A symbolic link in a file's place
+    // must not be followed.
     return try call("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
   }
 
@@ -177,30 +175,30 @@ struct SystemDisk: Disk {
   }
 
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
-    var holes = RangeSet<Int64>()
     #if canImport(Glibc)
       let size = try status(of: descriptor).size
+      var holes = RangeSet(0..<size)
       var offset: Int64 = 0
-      while offset < size {
-        let hole = Int64(refrain_seek_hole(descriptor, off_t(offset)))
-        if hole < 0 {
-          // The offset is beyond the end: another process has just shortened the file.
-          if errno == ENXIO { break }
-          throw failure("lseek", "fd \(descriptor)")
+      /// Nil if nothing follows, or another process has just shortened the file.
+      func seek(_ call: (Int32, off_t) -> off_t) throws(DiskError) -> Int64? {
+        let found = try self.call("lseek", "fd \(descriptor)", accepting: [ENXIO]) {
+          call(descriptor, off_t(offset))
         }
-        guard hole < size else { break }
-        let data = Int64(refrain_seek_data(descriptor, off_t(hole)))
-        if data < 0, errno != ENXIO { throw failure("lseek", "fd \(descriptor)") }
-        let end = data < 0 ? size : data
-        holes.insert(contentsOf: hole..<end)
-        offset = end
+        return found < 0 ? nil : Int64(found)
       }
+      while let data = try seek(refrain_seek_data) {
+        offset = data
+        offset = try seek(refrain_seek_hole) ?? max(data, size)
+        holes.remove(contentsOf: data..<offset)
+      }
+      return holes
+    #else
+      return RangeSet()
     #endif
-    return holes
   }
 
   func setChangeTime(of path: String, to time: Double) throws(DiskError) {
-    guard time.isFinite, abs(time) < 1e12 else { return }
+    guard abs(time) < 1e12 else { return }
     let seconds = time.rounded(.down)
     let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))
     try call("utimensat", path) { utimensat(AT_FDCWD, path, [spec, spec], 0) }
@@ -232,7 +230,7 @@ struct SystemDisk: Disk {
     var lock = flock()
     lock.l_type = Int16(kind == .shared ? F_RDLCK : F_WRLCK)
     lock.l_whence = Int16(SEEK_SET)
-    // Otherwise the whole file (a length of 0).
+    // A length of 0 is the whole file.
     if case .byte(let offset) = kind { (lock.l_start, lock.l_len) = (off_t(offset), 1) }
     return lock
   }
@@ -278,8 +276,6 @@ extension FileStatus {
     #endif
     changed = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     links = Int(status.st_nlink)
-    identity = Identity(
-      device: UInt64(truncatingIfNeeded: status.st_dev),
-      inode: UInt64(truncatingIfNeeded: status.st_ino))
+    inode = UInt64(status.st_ino)
   }
 }

@@ -5,24 +5,18 @@ import Foundation
 /// writer at a time has it; the kernel releases it when the process ends.
 ///
 /// Each entry has a byte of the file `locks`, at an offset derived from its name, which its writer
-/// locks by a descriptor of its own. The file stays empty (bytes beyond the end can be locked,
-/// fcntl(2)) and is never removed. One lock file per entry, made and removed each time, cost more
-/// than everything else: ext4 searches for an inode that was not freed in the last seconds, past
-/// all that were.
+/// locks by a descriptor of its own. The file stays empty: bytes beyond the end can be locked. A file
+/// per entry, made and removed each time, cost more than everything else.
 ///
-/// If the file system cannot lock, nothing keeps other processes out. They never corrupt each
-/// other's bytes: every generation has file names of its own, and no part of a file is freed
-/// without a lock. But one may undo what another has stored.
+/// If the file system cannot lock, other processes are not kept out. They never corrupt each other's
+/// bytes: every generation has file names of its own, and no part of a file is freed without a lock.
+/// But one may undo what another has stored.
 enum WriterLock {
   static let fileName = "locks"
 
-  /// Takes the lock. Blocks, but does not wait for a writer.
-  ///
-  /// - Parameter waits: whether to retry for some milliseconds: pinning, evicting and verifying hold
-  ///   the lock for a moment, and a child process that was just forked holds its parent's locks until
-  ///   it executes its program.
-  /// - Returns: nil if another writer holds it.
-  /// - Throws: if the lock file cannot be made.
+  /// Takes the lock; nil if another writer holds it, for which this does not wait. With `waits`,
+  /// retries for some milliseconds: pinning, evicting and verifying hold the lock for a moment, and
+  /// a child process that was just forked, its parent's locks until it executes its program.
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> EntryFile? {
@@ -37,10 +31,9 @@ enum WriterLock {
     return nil
   }
 
-  /// Whether any thread or process has the lock. Blocks, and changes nothing.
+  /// Whether any thread or process has the lock. Changes nothing.
   static func isHeld(_ directory: EntryDirectory) -> Bool {
-    // If the file is missing, no lock is held; if it cannot be opened, there are no writers; if the
-    // file system cannot lock, nothing is locked.
+    // False if the file is missing, cannot be opened, or the file system cannot lock.
     let file = try? EntryFile(
       path: directory.lockPath, mode: .readWrite, lock: nil, disk: directory.disk)
     return (try? file?.isLocked(against: byte(of: directory))) ?? false

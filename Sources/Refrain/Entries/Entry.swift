@@ -10,8 +10,7 @@ final class Entry: Sendable {
   let storage: Store
   let requests: EntryRequests
   private let table: EntryTable
-  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
-  /// `state`.
+  /// Has a lock of its own: it is renewed under that of a generation, which is taken under `state`'s.
   private let policy: Mutex<RecordedPolicy>
   let state = Mutex(State())
 
@@ -43,10 +42,9 @@ final class Entry: Sendable {
       key: key, resource: resource, evictor: evictor, events: events,
       isShared: starter.origin.isShared)
     evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name, key) }
-    var policy = RecordedPolicy(key: key)
-    policy.note(resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
-    if let found { policy.adopt(found) }
+    var policy = RecordedPolicy(key: key, group: found?.record.group, keep: found?.files.keep)
+    if found == nil { policy.note(resource) }
     self.policy = Mutex(policy)
     requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
@@ -143,16 +141,20 @@ final class Entry: Sendable {
 
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// The files of the new generation replace those of the last one.
+  /// The files of the new generation replace those of the last one, whose record is out of date.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.last))
+    state.storage.noteRecordStale()
     return state
   }
 
   /// Adopts the newest URL and headers given for the key, under the lock of the current generation.
   func renew(_ resource: Resource, _ state: inout GenerationState) {
-    withPolicy { $0.note(resource) }
+    // What a document names belongs to its group by its record.
+    if withPolicy({ $0.note(resource) }), state.freshness?.pace != nil {
+      state.storage.noteRecordStale()
+    }
     requests.renew(resource)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
@@ -216,10 +218,10 @@ final class Entry: Sendable {
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.withState { $0.supersede() }
     events.send(.generationChanged(key))
-    // The detected change overrides the freshness of the old version.
+    guard isContradicted else { return }
     beginTask()
     Task(executorPreference: IOThreads.background) { [self] in
-      await storage.outdate(generation, isContradicted: isContradicted)
+      await storage.removeContradicted(generation)
       endTask()
     }
   }
@@ -254,19 +256,14 @@ struct RecordedPolicy: Sendable {
   var group: String?
   /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
   var keep: Int64?
-  /// As marked on disk.
-  var marked: Int64?
 
-  mutating func adopt(_ record: EntryRecord) { group = group ?? record.group }
-
-  mutating func adopt(_ contents: EntryDirectory.Contents) {
-    adopt(contents.record)
-    (keep, marked) = (contents.files.keep, contents.files.keep)
-  }
-
-  /// Notes a reader's policy when it opens: the record is often written after it has left.
-  mutating func note(_ resource: Resource) {
+  /// Notes a reader's policy when it opens: the record is often written after it has left. Returns
+  /// whether the entry has moved to another group.
+  @discardableResult
+  mutating func note(_ resource: Resource) -> Bool {
+    let last = group
     if let first = resource.policy.group?.first, first != key { group = first.rawValue }
     keep = resource.policy.keep.map { max(0, $0.components.seconds) }
+    return group != last
   }
 }

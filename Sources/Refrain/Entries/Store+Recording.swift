@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import RefrainLocks
 
 /// Records what is stored, durably: data, then record, then the name. So the record on disk never
 /// claims bytes that are not in its file, even after a power cut; while a generation is replaced,
@@ -54,7 +55,7 @@ extension Store {
   }
 
   /// Syncs the data and writes the record. Returns false if bytes of the data file may be lost, and
-  /// storing has stopped: fsync(2) reports that only once.
+  /// storing has stopped.
   @discardableResult
   func writeDown(_ generation: Generation, isLast: Bool = false) throws -> Bool {
     guard var files = open?.files else { return true }
@@ -70,7 +71,7 @@ extension Store {
     do throws(DiskError) {
       try file?.sync()
     } catch {
-      distrust(generation, error)
+      distrust(generation, files, error)
       return false
     }
     try directory.write(record(generation, files, spans: stored), durably: true)
@@ -83,14 +84,11 @@ extension Store {
     return true
   }
 
-  // MARK: Failing
-
-  /// Stops using unsynced bytes after a failed sync: they may be gone from memory, too. Nothing is
-  /// written to this file until the entry is reopened.
-  private func distrust(_ generation: Generation, _ error: DiskError) {
+  /// Stops using unsynced bytes after a failed sync, which fsync(2) reports only once: they may be
+  /// gone from memory, too. Nothing is written to this file until the entry is reopened.
+  private func distrust(_ generation: Generation, _ files: Files, _ error: DiskError) {
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
-    guard let files = open?.files else { return }
     // What is written now must not be recorded by a later sync, which would report nothing.
     open = nil
     let isEmpty = generation.withState(\.stored.isEmpty)
@@ -110,12 +108,146 @@ extension Store {
     warn("\(url) plays without being stored for now: \(error).")
   }
 
-  // MARK: Removing files
+  // MARK: Ending
+
+  /// Writes the final record, releases the lock, and cleans up, when the last holder leaves.
+  func finish(_ generation: Generation) {
+    attempt { try writeLast(generation) }
+    // Cancelled readers that were not released keep the generation, but not its file open.
+    generation.withState { state in
+      state.storage.stopWriting()
+      state.storage.releaseFile()
+    }
+    // The disk's clock set the times of written files.
+    if open != nil { budget.touch(name) }
+    let keep = generation.entry.withPolicy(\.keep)
+    let isMarked = attempt { try directory.mark(keep: keep) }
+    (overhead, held) = (overhead + held, 0)
+    endWriting()
+    if keep != nil || isMarked == true { budget.remeasure(name) }
+    budget.index.withLock { [name] in $0.markClosed(name) }
+    // The time of earlier entries may be over.
+    if keep != nil {
+      Task(executorPreference: IOThreads.background) { [evictor] in
+        await evictor.removeOverdue()
+      }
+    }
+  }
+
+  private func writeLast(_ generation: Generation) throws {
+    let (isStale, hasUnsynced, isUnrepeatable, isEmpty, mayBeForbidden) = generation.withState {
+      (
+        $0.storage.isRecordStale, $0.stored != $0.storage.synced, $0.isUnrepeatable,
+        $0.stored.isEmpty && !$0.isComplete,
+        $0.freshness?.noStore == true || $0.storage.replaced != nil
+      )
+    }
+    if let open, open.generation === generation {
+      if try isUnrepeatable || isEmpty && !directory.isPinned {
+        try removeFiles()
+      } else if isStale || hasUnsynced {
+        try writeDown(generation, isLast: true)
+      } else {
+        // Nothing was written to the journal since the record was written.
+        try directory.removeOthers(than: [open.files.fileName])
+      }
+    } else if isStale {
+      try refreshRecord(generation)
+    }
+    // Not while another process holds the lock, and may be about to pin it.
+    if mayBeForbidden, let record = directory.writtenRecord, record.isSharable || !isShared,
+      !mayUse(record), try becomeWriter()
+    {
+      try removeFiles()
+    }
+  }
+
+  /// Updates the record of bytes that this process has not written, unless another one writes: with
+  /// what is newly known, or, if the origin has sent another version since, as outdated, so that a
+  /// later opening revalidates it first.
+  private func refreshRecord(_ generation: Generation) throws {
+    let (id, replaced) = generation.withState { ($0.generationID, $0.storage.replaced) }
+    guard id ?? replaced != nil, try becomeWriter(), var record = directory.writtenRecord else {
+      return
+    }
+    if record.generation == id {
+      // The journals still add to its spans.
+      let files = Files(id: record.generation, fileName: record.file, epoch: record.epoch)
+      record = try self.record(generation, files, spans: RangeSet(record.spans))
+    } else if record.generation == replaced {
+      record.freshness = record.freshness.outdated
+    } else {
+      return
+    }
+    try directory.write(record, durably: true, keepsAge: true)
+  }
+
+  /// Whether a stored response may be used: one that the origin forbids to store, only with a pin.
+  nonisolated func mayUse(_ record: EntryRecord) -> Bool {
+    // Stored by a private cache: the response may be restricted to one user.
+    if isShared, !record.isSharable { return false }
+    return !record.freshness.noStore || !isShared && (try? directory.isPinned) == true
+  }
+
+  // MARK: Removal
+
+  /// Removes the record of a generation whose validator could confirm bytes that the origin does not
+  /// have any more.
+  func removeContradicted(_ generation: Generation) {
+    attempt {
+      guard let id = generation.withState(\.generationID), try becomeWriter(),
+        directory.writtenRecord?.generation == id
+      else { return }
+      open = nil
+      try directory.disk.remove(directory.recordPath)
+    }
+  }
+
+  /// Makes an empty generation the current one, and removes the files of the one before, whose
+  /// readers continue; returns whether there were any. Responses to requests from before `time`
+  /// have to be confirmed. Throws `.inUse` if another process is writing the entry.
+  func remove(_ entry: Entry, at time: Date) throws -> Bool {
+    while !entry.isClosed, let last = entry.current {
+      var next = entry.emptyState(after: last)
+      next.representation.invalidatedAt = time
+      guard replace(last, of: entry, by: next) else { continue }
+      guard try becomeWriter() else {
+        if try directory.disk.status(of: directory.path) == nil { return false }
+        throw MediaCacheError(
+          .inUse, "Another process is writing \(key).", remedy: "Stop it, then try again.")
+      }
+      try removeFiles()
+      endWriting()
+      return true
+    }
+    return false
+  }
+
+  /// Notices that another process has removed or replaced the files of the current generation: its
+  /// readers continue, and further ones begin with what is stored now.
+  func noticeRemoval(of entry: Entry) {
+    // No other process changes the files of a writer.
+    guard writer == nil, let last = entry.current, last.isRemoved else { return }
+    if replace(last, of: entry, by: load(entry.emptyState()).state) {
+      events.send(.generationChanged(key))
+    }
+  }
+
+  private func replace(_ last: Generation, of entry: Entry, by next: GenerationState) -> Bool {
+    guard entry.startAnew(after: last, with: next) else { return false }
+    last.withState { state in
+      state.storage.refuse(.purged)
+      state.filesRemoved()
+      if state.readers.isEmpty { state.supersede() }
+    }
+    return true
+  }
 
   /// Removes the entry's files, but the record and its marks if it `keepsRecord`, and subtracts
   /// their size from the usage. What is being read of them stays counted, as reserved: no
   /// measurement sees it any more.
   func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
+    open = nil
     let read = try directory.bytesInUse()
     // Before and after: what grew until now is not taken for a part of what is freed.
     countGrowth()

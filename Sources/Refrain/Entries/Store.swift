@@ -6,8 +6,8 @@ import RefrainLocks
 /// byte arrives, synced while bytes arrive, and recorded when the last holder leaves.
 ///
 /// Called from tasks on `IOThreads` only, because every method blocks. A default actor runs where its
-/// caller's task prefers: what a player waits for on `IOThreads.shared`, behind no sync of another
-/// entry, and the syncs on `IOThreads.background`. An executor of its own could not tell them apart.
+/// caller's task prefers: what a player waits for on `IOThreads.shared`, and the syncs on
+/// `IOThreads.background`. An executor of its own could not tell them apart.
 actor Store {
   let directory: EntryDirectory
   let name: String
@@ -25,7 +25,7 @@ actor Store {
   /// The generation that is being written, and its files; nil without a writer.
   var open: (generation: Generation, files: Files)?
   /// Bytes reserved for the entry's files besides its data.
-  private var overhead: Int64 = 0
+  var overhead: Int64 = 0
   /// Bytes of removed files that somebody still reads.
   var held: Int64 = 0
 
@@ -65,18 +65,18 @@ actor Store {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      // A stored generation that is not used is replaced by the new one.
-      var replacing = empty
-      replacing.storage.replace(contents.record.generation)
       guard contents.record.key == key.rawValue else {
         warn("The entry in \(directory.path) has another key than \(url) and is ignored.")
         return (empty, nil)
       }
-      guard mayUse(contents.record) else { return (replacing, contents) }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
-      // Left by a process that ended suddenly; a new generation replaces it.
-      if state.isUnrepeatable { return (replacing, contents) }
+      // A process that ended suddenly leaves what cannot be repeated.
+      guard mayUse(contents.record), !state.isUnrepeatable else {
+        state = empty
+        state.storage.replace(contents.record.generation)
+        return (state, contents)
+      }
       if let warning = contents.warning { warn(warning) }
       budget.touch(name)
       return (state, contents)
@@ -97,12 +97,8 @@ actor Store {
         generation.refuse(.noRoom, for: .milliseconds(500))
         return nil
       }
-      // Another fetch may have been faster.
-      if overhead >= DiskBudget.overhead {
-        budget.settle(DiskBudget.overhead, actual: 0, for: name)
-      } else {
-        overhead += DiskBudget.overhead
-      }
+      // Once more, if another fetch has been faster.
+      overhead += DiskBudget.overhead
     }
     for isLast in [false, true] {
       do {
@@ -139,7 +135,7 @@ actor Store {
       let found = try directory.load(.readWrite)
       if found.record.key == key.rawValue {
         contents = found
-        generation.entry.withPolicy { $0.adopt(found.record) }
+        generation.entry.withPolicy { $0.group = $0.group ?? found.record.group }
       }
     } catch {
       if case .unreadable(let failure) = error { throw failure }
@@ -153,9 +149,11 @@ actor Store {
       generation.withState { $0.storage.refuse(.otherVersion) }
       return nil
     case (.start, _), (.resume, nil):
-      open = nil
       // Not beside the data of an earlier generation: there may be no room for both.
-      if try !directory.create() { try removeFiles(keepsRecord: true) }
+      if try directory.disk.status(of: directory.path) != nil {
+        try removeFiles(keepsRecord: true)
+      }
+      try directory.disk.makeDirectories(directory.path)
       // The bytes stored of this generation are gone, with the directory.
       generation.withState { $0.storage.vanish() }
       return try start(generation)
@@ -165,11 +163,12 @@ actor Store {
   /// Returns whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    // The copy of a record that is replaced.
-    let copy: Int64 = overhead == 0 ? 8192 : 0
     writer = Writer(lock: lock, counted: budget.begin(name))
-    budget.hold(copy)
-    overhead += copy
+    if overhead == 0 {
+      // The copy of a record that is replaced.
+      overhead = 8192
+      budget.hold(overhead)
+    }
     if case .failure(let failure) = lock.locking,
       !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
     {
@@ -233,21 +232,18 @@ actor Store {
     }
   }
 
-  /// Ends the right to write, and settles the size of the files; `isClosed`: of removed ones, too.
-  func endWriting(isClosed: Bool = false) {
-    let released = isClosed ? held : 0
-    if overhead + released > 0 {
-      budget.conclude(name, reserved: overhead + released, since: writer?.counted)
-    }
-    (writer, open, overhead, held) = (nil, nil, 0, held - released)
+  /// Ends the right to write, and settles the size of the files.
+  func endWriting() {
+    if overhead > 0 { budget.conclude(name, reserved: overhead, since: writer?.counted) }
+    (writer, open, overhead) = (nil, nil, 0)
   }
 
   // MARK: Reporting
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure. That of a read-only
-  /// directory matters only if something is being stored there.
+  /// Runs work that keeps the files up to date, and reports its failure; not of a read-only
+  /// directory where nothing is being stored.
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {

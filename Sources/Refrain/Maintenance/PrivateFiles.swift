@@ -33,9 +33,7 @@ package final class PrivateFiles: Sendable {
 
   /// Returns a text that changes when the file is replaced; nil if there is none.
   package func identity(of name: String) throws -> String? {
-    try disk.status(of: path(of: name)).map { status in
-      "\(status.identity.device) \(status.identity.inode) \(status.changed)"
-    }
+    try disk.status(of: path(of: name)).map { "\($0.inode) \($0.changed)" }
   }
 
   /// Replaces a file, with mode 0600: a reader, and a power cut, find either the old contents or
