@@ -75,31 +75,39 @@ struct EntryDirectory: Sendable {
   /// Another process reads the entry, of which nothing was removed.
   struct InUse: Error {}
 
-  /// Removes the entry unless a process reads it, and returns its key, if it has a record. The
-  /// caller holds its `WriterLock`.
-  func removeUnused() throws -> CacheKey? {
-    var record: EntryRecord?
-    do throws(Problem) {
-      record = try reading { try disk.contents(of: recordPath).map(EntryRecord.decode) }
-    } catch {
+  /// Removes the entry, or frees at least the last `bytes` stored, in whole blocks, and returns its
+  /// key, if it has a record. The caller holds its `WriterLock`.
+  func evict(_ bytes: Int64?) throws -> CacheKey? {
+    var contents: Contents?
+    do throws(Problem) { contents = try loadRecord() } catch {
       // No process can have opened an entry without a readable record.
       if case .unreadable = error { throw error }
     }
-    let file = try record.flatMap { try lockedDataFile($0) }
+    let file = try contents.flatMap { try lockedDataFile($0.record) }
     defer { withExtendedLifetime(file) {} }
-    try removeFiles()
-    return record.map { CacheKey(rawValue: $0.key) }
+    if let bytes, let contents, let file, case .success = file.locking {
+      try shorten(file, contents, by: bytes)
+    } else {
+      // Readers keep a removed file, but would reach the end of a truncated one.
+      try removeFiles()
+    }
+    return contents.map { CacheKey(rawValue: $0.record.key) }
   }
 
-  /// Frees at least the last `bytes` stored, in whole blocks, unless a process reads the entry. The
-  /// caller holds its `WriterLock`. The record durably drops the bytes before the file is truncated,
-  /// so it never claims bytes that are not in the file.
-  func shorten(by bytes: Int64) throws -> CacheKey? {
-    let contents = try loadRecord()
-    var spans = contents.spans
-    guard let file = try lockedDataFile(contents.record) else { return try removeUnused() }
+  /// Nil if there is none.
+  private func lockedDataFile(_ record: EntryRecord) throws -> EntryFile? {
+    let data = "\(path)/\(record.file)"
+    guard try disk.status(of: data)?.kind == .file else { return nil }
+    let file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
+    guard file.isLocked else { throw InUse() }
+    return file
+  }
+
+  /// The record durably drops the bytes before the file is truncated: it never claims others.
+  private func shorten(_ file: EntryFile, _ contents: Contents, by bytes: Int64) throws {
     // The record is about to include spans that only a journal held.
     try file.sync()
+    var spans = contents.spans
     var cut = spans.ranges.last?.upperBound ?? 0
     var dropped: Int64 = 0
     for range in spans.ranges.reversed() where dropped < bytes {
@@ -112,7 +120,6 @@ struct EntryDirectory: Sendable {
     let size = try file.status().size
     try replace(contents, claiming: spans)
     try file.truncate(to: min(cut, size))
-    return CacheKey(rawValue: contents.record.key)
   }
 
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
@@ -136,18 +143,6 @@ struct EntryDirectory: Sendable {
       if (try? file.isLocked(against: .exclusive)) == true { sum += status.allocated }
     }
     return sum
-  }
-
-  /// Returns the data file, locked against every reader; nil if it is missing or the file system
-  /// cannot lock: then only the whole entry can be removed.
-  private func lockedDataFile(_ record: EntryRecord) throws -> EntryFile? {
-    let data = "\(path)/\(record.file)"
-    guard try disk.status(of: data)?.kind == .file else { return nil }
-    let file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
-    guard file.isLocked else { throw InUse() }
-    // Other readers keep a removed file, but would reach the end of a truncated one.
-    if case .failure = file.locking { return nil }
-    return file
   }
 }
 

@@ -77,7 +77,7 @@ struct SystemDisk: Disk {
 
   func sync(_ descriptor: Int32) throws(DiskError) {
     #if canImport(Darwin)
-      try call("fdatasync", "fd \(descriptor)") { fullSync(descriptor) }
+      try call("fsync", "fd \(descriptor)") { fullSync(descriptor) }
     #else
       try call("fdatasync", "fd \(descriptor)") { fdatasync(descriptor) }
     #endif
@@ -88,20 +88,17 @@ struct SystemDisk: Disk {
       Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     }
     defer { close(descriptor) }
-    #if canImport(Darwin)
-      try call("fsync", path) { fullSync(descriptor) }
-    #else
-      try call("fsync", path) { fsync(descriptor) }
-    #endif
+    try call("fsync", path) { fullSync(descriptor) }
   }
 
-  #if canImport(Darwin)
-    /// On Darwin fsync(2) only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the
-    /// medium, if the file system supports it.
-    private func fullSync(_ descriptor: Int32) -> Int32 {
-      fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
-    }
-  #endif
+  /// On Darwin fsync(2) only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the medium,
+  /// if the file system supports it.
+  private func fullSync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor)
+  }
 
   func rename(_ old: String, to new: String) throws(DiskError) {
     // Not repeated: had the interrupted call taken effect, the next one would find nothing.
@@ -207,32 +204,31 @@ struct SystemDisk: Disk {
   // MARK: Locks
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
-    var lock = try request(kind)
-    return try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
-      fcntl(descriptor, Self.setLock, &lock)
-    } == 0
+    try control(descriptor, Self.setLock, kind) != nil
   }
 
   func unlock(_ descriptor: Int32, _ kind: LockKind) {
-    guard var lock = try? request(kind) else { return }
-    lock.l_type = Int16(F_UNLCK)
-    _ = fcntl(descriptor, Self.setLock, &lock)
+    _ = try? control(descriptor, Self.setLock, kind, type: F_UNLCK)
   }
 
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
-    var lock = try request(kind)
-    try call("fcntl", "fd \(descriptor)") { fcntl(descriptor, Self.findLock, &lock) }
-    return lock.l_type != Int16(F_UNLCK)
+    try control(descriptor, Self.findLock, kind)?.l_type != Int16(F_UNLCK)
   }
 
-  private func request(_ kind: LockKind) throws(DiskError) -> flock {
+  /// Nil if there is a conflicting lock.
+  private func control(
+    _ descriptor: Int32, _ command: Int32, _ kind: LockKind, type: Int32? = nil
+  ) throws(DiskError) -> flock? {
     guard locksFiles else { throw DiskError(operation: "fcntl", path: "", code: ENOTSUP) }
     var lock = flock()
-    lock.l_type = Int16(kind == .shared ? F_RDLCK : F_WRLCK)
+    lock.l_type = Int16(type ?? (kind == .shared ? F_RDLCK : F_WRLCK))
     lock.l_whence = Int16(SEEK_SET)
     // A length of 0 is the whole file.
     if case .byte(let offset) = kind { (lock.l_start, lock.l_len) = (off_t(offset), 1) }
-    return lock
+    let result = try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
+      fcntl(descriptor, command, &lock)
+    }
+    return result == 0 ? lock : nil
   }
 
   #if canImport(Darwin)

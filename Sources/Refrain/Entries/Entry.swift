@@ -10,8 +10,9 @@ final class Entry: Sendable {
   let storage: Store
   let requests: EntryRequests
   private let table: EntryTable
+  /// The key of the first resource of the group: the newest that a reader gave, otherwise as recorded.
   /// Has a lock of its own: it is renewed under that of a generation, which is taken under `state`'s.
-  private let policy: Mutex<RecordedPolicy>
+  private let firstOfGroup: Mutex<String?>
   let state = Mutex(State())
 
   struct State {
@@ -22,9 +23,8 @@ final class Entry: Sendable {
     var readers = 1
     /// Those that must end before the entry can be closed.
     var tasks = 0
-    /// Whether it ends even if readers still hold it.
+    /// Whether it is closed even if readers still hold it.
     var isShutDown = false
-    /// Whether its last record is written, or about to be.
     var isClosed = false
     var wholeReaders = 0
     var filler: Task<Void, Never>?
@@ -32,7 +32,7 @@ final class Entry: Sendable {
     var fillerNumber = 0
   }
 
-  /// Opens the entry stored under the key, or an empty one. Blocks.
+  /// Blocks.
   init(
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
     events: EventStreams, table: EntryTable
@@ -43,14 +43,13 @@ final class Entry: Sendable {
       isShared: starter.origin.isShared)
     evictor.budget.index.withLock { [name = storage.name] in $0.markOpen(name, key) }
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
-    var policy = RecordedPolicy(key: key, group: found?.record.group, keep: found?.files.keep)
-    if found == nil { policy.note(resource) }
-    self.policy = Mutex(policy)
+    firstOfGroup = Mutex(found?.record.group)
     requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
     // It was stored without rules, or its process has ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
     state.withLock { $0.current = generation }
+    if found == nil { joinGroup(of: resource) }
     events.send(.opened(key))
   }
 
@@ -85,8 +84,8 @@ final class Entry: Sendable {
 
   func endTask() { closeIfUnused { $0.tasks -= 1 } }
 
-  /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
-  /// entry from closing, which syncs it as well.
+  /// Syncs stored bytes after a delay, and again while more arrive. The wait does not keep the entry
+  /// open.
   func syncSoon(_ generation: Generation, after delay: Duration) {
     Task(executorPreference: IOThreads.background) { [self] in
       // Nothing cancels this task, so `sleep` cannot throw.
@@ -131,7 +130,7 @@ final class Entry: Sendable {
 
   // MARK: Generations
 
-  /// Returns the current generation; a new one if that is a live stream whose start has passed.
+  /// The current generation; a new one if that is a live stream whose start has passed.
   func generationForReader() -> Generation? {
     if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
       startAnew(after: current)
@@ -149,18 +148,16 @@ final class Entry: Sendable {
     return state
   }
 
-  /// Adopts the newest URL and headers given for the key, under the lock of the current generation.
+  /// Adopts what the newest reader gave for the key, under the lock of the current generation.
   func renew(_ resource: Resource, _ state: inout GenerationState) {
     // What a document names belongs to its group by its record.
-    if withPolicy({ $0.note(resource) }), state.freshness?.pace != nil {
-      state.storage.noteRecordStale()
-    }
+    if joinGroup(of: resource), state.freshness?.pace != nil { state.storage.noteRecordStale() }
     requests.renew(resource)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
-  /// Replaces a generation after the origin has sent other bytes; if under an unchanged validator
-  /// (`isContradicted`), the stored ones can never be confirmed.
+  /// Replaces a generation after the origin has sent other bytes; `isContradicted`: under the same
+  /// validator.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
     guard replace(generation, with: next) else { return generation.withState { $0.supersede() } }
@@ -170,17 +167,13 @@ final class Entry: Sendable {
   func stateAfter(_ generation: Generation) -> GenerationState {
     let (url, now) = (resource.url, self.now.uptime)
     var state = emptyState(after: generation)
-    let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
-      (
-        $0.representation.invalidatedAt, $0.isNoPage(at: url), $0.fetches.ranges,
-        $0.replacements(at: now)
-      )
+    generation.withState { last in
+      if last.fetches.ranges == .refused { state.fetches.note(.refused) }
+      // Other representations of the resource still have to be confirmed.
+      state.representation.invalidatedAt = last.representation.invalidatedAt
+      state.representation.followsNoPage = last.isNoPage(at: url)
+      state.representation.follow(replacements: last.replacements(at: now))
     }
-    if ranges == .refused { state.fetches.note(.refused) }
-    // Other representations of the resource still have to be confirmed.
-    state.representation.invalidatedAt = invalidatedAt
-    state.representation.followsNoPage = isNoPage
-    state.representation.follow(replacements: replacements)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     return state
   }
@@ -191,14 +184,15 @@ final class Entry: Sendable {
   func replace(
     _ last: Generation, with next: Generation, keepsLast: Bool = false, _ body: () -> Void = {}
   ) -> Bool {
-    let (isReplaced, filler) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-      guard state.current === last, !state.isClosed else { return (false, nil) }
+    var filler: Task<Void, Never>?
+    let isReplaced = state.withLock { state in
+      guard state.current === last, !state.isClosed else { return false }
       if keepsLast { state.earlier.append(last) }
       state.current = next
       // It may wait for bytes of the generation before, which are not stored any more.
-      let filler = state.filler.take()
+      filler = state.filler.take()
       startFilling(&state)
-      return (true, filler)
+      return true
     }
     guard isReplaced else { return false }
     body()
@@ -240,30 +234,20 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  var group: String? { withPolicy(\.group) }
+  // MARK: The group
 
-  func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
-    policy.withLock { body(&$0) }
-  }
-}
+  var group: String? { firstOfGroup.withLock(\.self) }
 
-/// The group of an entry, and how long it stays (`ResourcePolicy`), across its generations: the
-/// newest that a reader gave, otherwise as recorded. The group is kept if a reader has none, or the
-/// resource is the first of its group: a part that is opened by itself stays a part.
-struct RecordedPolicy: Sendable {
-  let key: CacheKey
-  /// The key of the first resource of the group; nil if none is known.
-  var group: String?
-  /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
-  var keep: Int64?
-
-  /// Notes a reader's policy when it opens: the record is often written after it has left. Returns
-  /// whether the entry has moved to another group.
+  /// Returns whether the resource belongs to another group than before. A part that is opened by
+  /// itself stays a part.
   @discardableResult
-  mutating func note(_ resource: Resource) -> Bool {
-    let last = group
-    if let first = resource.policy.group?.first, first != key { group = first.rawValue }
-    keep = resource.policy.keep.map { max(0, $0.components.seconds) }
-    return group != last
+  private func joinGroup(of resource: Resource) -> Bool {
+    guard let first = resource.policy.group?.first.rawValue, first != key.rawValue else {
+      return false
+    }
+    return firstOfGroup.withLock { group in
+      defer { group = first }
+      return group != first
+    }
   }
 }

@@ -146,7 +146,7 @@ actor Evictor {
       let shortens = size / 2 >= wanted && size > 1 << 20
       var key: CacheKey?
       let freed = try budget.changing(name, before: size) {
-        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused()
+        key = try directory.evict(shortens ? wanted : nil)
       }
       guard let freed, freed > 0 else { return 0 }
       if let key { report(.evicted(key, bytes: freed)) }

@@ -120,7 +120,7 @@ extension Store {
     }
     // The disk's clock set the times of written files.
     if open != nil { budget.touch(name) }
-    let keep = generation.entry.withPolicy(\.keep)
+    let keep = generation.entry.resource.policy.keep.map { max(0, $0.components.seconds) }
     let isMarked = attempt { try directory.mark(keep: keep) }
     (overhead, held) = (overhead + held, 0)
     endWriting()

@@ -116,48 +116,41 @@ actor Store {
 
   /// Makes or opens the files of a generation (`StoringDecision`).
   private func begin(_ generation: Generation) throws -> EntryFile? {
-    let (isOver, ready) = generation.withState { state -> (Bool, EntryFile?) in
-      // It may have been removed, or forbidden, while room was made.
-      if state.isOver || state.storage.isRefused(at: .now) { return (true, nil) }
-      guard state.storage.isPrepared else { return (false, nil) }
+    // It may have been replaced, removed or forbidden while room was made.
+    if generation.withState({ $0.isOver || $0.storage.isRefused(at: .now) }) { return nil }
+    let ready = generation.withState { state -> EntryFile? in
+      guard state.storage.isPrepared else { return nil }
       state.storage.allow()
-      return (false, state.file)
+      return state.file
     }
-    // The files belong to another generation now, or another fetch has been faster.
-    if isOver || ready != nil { return ready }
+    // Another fetch may have been faster.
+    if let ready { return ready }
     guard try becomeWriter() else {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
     }
-    // The contents loaded without the lock may be out of date. Nil: nothing that could be used.
+    // What was loaded without the lock may be out of date. Nil: nothing that could be used.
     var contents: EntryDirectory.Contents?
     do throws(EntryDirectory.Problem) {
       let found = try directory.load(.readWrite)
-      if found.record.key == key.rawValue {
-        contents = found
-        generation.entry.withPolicy { $0.group = $0.group ?? found.record.group }
-      }
+      if found.record.key == key.rawValue { contents = found }
     } catch {
       if case .unreadable(let failure) = error { throw failure }
     }
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
-    // Its lock would make the files that are about to be removed look as if somebody read them.
-    if decision != .resume { contents = nil }
-    switch (decision, contents) {
-    case (.resume, let contents?): return try resume(generation, contents)
-    case (.stream, _):
+    if decision == .resume, let contents { return try resume(generation, contents) }
+    if decision == .stream {
       generation.withState { $0.storage.refuse(.otherVersion) }
       return nil
-    case (.start, _), (.resume, nil):
-      // Not beside the data of an earlier generation: there may be no room for both.
-      if try directory.disk.status(of: directory.path) != nil {
-        try removeFiles(keepsRecord: true)
-      }
-      try directory.disk.makeDirectories(directory.path)
-      // The bytes stored of this generation are gone, with the directory.
-      generation.withState { $0.storage.vanish() }
-      return try start(generation)
     }
+    // Its lock would make the files that are about to be removed look as if somebody read them.
+    (contents, open) = (nil, nil)
+    // Not beside the data of an earlier generation: there may be no room for both.
+    if try directory.disk.status(of: directory.path) != nil { try removeFiles(keepsRecord: true) }
+    try directory.disk.makeDirectories(directory.path)
+    // The bytes stored of this generation are gone, with the directory.
+    generation.withState { $0.storage.vanish() }
+    return try start(generation)
   }
 
   /// Returns whether this is the entry's writer, perhaps from now on.
@@ -173,10 +166,9 @@ actor Store {
       !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
     {
       warn(
-        "The cache cannot lock files in \(budget.directory) (\(failure)): some network file systems "
-          + "have no locks, and in the container of an app group none are used. Use it from one "
-          + "process at a time: several would overwrite each other's data. A local directory of the "
-          + "app's own has no such limit.")
+        "The cache cannot lock files in \(budget.directory) (\(failure)), as on some network file "
+          + "systems and in the container of an app group. Use it from one process at a time: "
+          + "several would overwrite each other's data.")
     }
     return true
   }
@@ -215,21 +207,16 @@ actor Store {
     let id = String(UInt64.random(in: .min ... .max), radix: 16)
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
-    do {
-      let file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-      let journal = try makeJournal(files)
-      try directory.write(record(generation, files, spans: .init()), durably: false)
-      open = (generation, files)
-      generation.withState { state in
-        state.storage.begin(id, in: file, journal)
-        // It is durable only once it has been written again.
-        state.storage.noteRecordStale()
-      }
-      return file
-    } catch {
-      attempt { if try !directory.isPinned { try removeFiles() } }
-      throw error
+    let file = try EntryFile(path: path, mode: .create, disk: directory.disk)
+    let journal = try makeJournal(files)
+    try directory.write(record(generation, files, spans: .init()), durably: false)
+    open = (generation, files)
+    generation.withState { state in
+      state.storage.begin(id, in: file, journal)
+      // It is durable only once it has been written again.
+      state.storage.noteRecordStale()
     }
+    return file
   }
 
   /// Ends the right to write, and settles the size of the files.
@@ -238,20 +225,15 @@ actor Store {
     (writer, open, overhead) = (nil, nil, 0)
   }
 
-  // MARK: Reporting
-
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure; not of a read-only
-  /// directory where nothing is being stored.
+  /// Runs work that keeps the files up to date, and reports its failure.
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {
       return try work()
     } catch {
-      if open != nil || (error as? DiskError)?.isRefused != true {
-        warn("The entry of \(url) could not be updated: \(error).")
-      }
+      warn("The entry of \(url) could not be updated: \(error).")
       return nil
     }
   }
