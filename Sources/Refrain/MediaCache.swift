@@ -47,7 +47,9 @@ public final class MediaCache: Sendable {
     do throws(DiskError) {
       events = EventStreams(unheard: try Self.create(folder, on: disk))
     } catch {
-      throw error.problem(ofDirectory: folder)
+      throw MediaCacheError(
+        .storage, "The cache directory \(folder) cannot be used: \(error.reason).",
+        remedy: "Name a folder that can be written to; no part of its path may be a file.")
     }
     self.configuration = configuration
     let budget = DiskBudget(

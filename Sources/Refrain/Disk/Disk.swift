@@ -6,7 +6,9 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   var path: String
   var code: Int32
 
-  var description: String { "\(operation) \(path): \(String(cString: strerror(code)))" }
+  var description: String { "\(operation) \(path): \(reason)" }
+
+  var reason: String { String(cString: strerror(code)) }
 
   /// The file system is full, the user's quota is exhausted, or a file may not grow further.
   var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
@@ -15,16 +17,8 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
 
   var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
 
-  /// Something other than an ordinary file has the name: a directory, a link, or a socket.
+  /// Something other than an ordinary file has the name.
   var isObstacle: Bool { code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL }
-}
-
-extension DiskError {
-  func problem(ofDirectory path: String) -> MediaCacheError {
-    MediaCacheError(
-      .storage, "The cache directory \(path) cannot be used: \(String(cString: strerror(code))).",
-      remedy: "Name a folder that can be written to; no part of its path may be a file.")
-  }
 }
 
 /// How a file is opened, always with close-on-exec.
@@ -68,13 +62,13 @@ enum LockKind: Sendable, Hashable {
   case byte(Int64)
 }
 
-/// The disk operations that the store needs: the system calls themselves, or a test double that
-/// loses unsynced bytes, fails or fills up. Every call blocks unless noted otherwise.
+/// The system calls that the store needs, or a test double that loses unsynced bytes, fails or fills
+/// up. Every call blocks unless noted otherwise.
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
   /// Keeps a directory and its contents out of backups, and readable on a locked device. Does
-  /// nothing on Linux. Throws the error of Foundation.
+  /// nothing on Linux.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
@@ -95,8 +89,8 @@ protocol Disk: Sendable {
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int
-  /// Reads from the page cache, and returns the number of bytes; nil if there are none, or the
-  /// system cannot say. Never blocks (preadv2(2), RWF_NOWAIT).
+  /// As `read`, from the page cache; nil if nothing is there, or the system cannot say. Never blocks
+  /// (preadv2(2), RWF_NOWAIT).
   func readWithoutWaiting(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int?
@@ -106,26 +100,25 @@ protocol Disk: Sendable {
   func status(of path: String) throws(DiskError) -> FileStatus?
   /// The names in a directory except `.` and `..` (readdir(3)); none if there is no directory.
   func names(in path: String) throws(DiskError) -> [String]
-  /// The ranges without blocks in a sparse file (lseek(2), SEEK_HOLE); none if the system cannot
-  /// distinguish a hole from written zeros.
+  /// The ranges without blocks (lseek(2), SEEK_HOLE); none if the system does not report them.
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
-  /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
+  /// In seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
-  /// Locks without waiting; false if another conflicting lock is held. Throws if the file system
-  /// cannot lock. The lock belongs to the open file description: a second one in the same process
-  /// conflicts like one of another process, and the kernel releases it when the process ends.
+  /// Does not wait; false if another conflicting lock is held. Throws if the file system cannot lock.
+  /// The lock belongs to the open file description: a second one in the same process conflicts like
+  /// one of another process, and the kernel releases it when the process ends.
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
-  /// Releases a lock. Call it before `close`: a child process that is being started holds a copy of
-  /// every descriptor, and with it the lock, until it executes its program.
+  /// Call it before `close`: a child process that is being started holds a copy of every descriptor,
+  /// and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32, _ kind: LockKind)
   /// Whether another open file description holds a conflicting lock (fcntl(2), F_OFD_GETLK).
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool
 }
 
 extension Disk {
-  /// Returns the contents of a small file, cut at `limit`; nil if it is missing. Throws EINVAL for
-  /// anything but an ordinary file.
+  /// The contents of a small file; nil if it is missing. Throws EINVAL for anything but an ordinary
+  /// file.
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
     do throws(DiskError) {
       let file = try EntryFile(path: path, mode: .read, lock: nil, disk: self)
@@ -161,7 +154,7 @@ extension Disk {
     }
   }
 
-  /// Removes a directory if it is empty. One that is left does no harm; nor does a file or a link.
+  /// One that is left does no harm; nor does a file or a link.
   func removeIfEmpty(_ path: String) {
     if (try? status(of: path))?.kind == .directory { try? remove(path) }
   }

@@ -18,10 +18,7 @@ struct EntryDirectory: Sendable {
   /// The file of all locks of writers (`WriterLock`), in the cache directory.
   var lockPath: String { "\(shardPath.parentPath.parentPath)/\(WriterLock.fileName)" }
 
-  // MARK: Changing
-
-  /// Makes the names of the shard, of the directory of all shards, and of the cache directory
-  /// survive a power cut.
+  /// Makes the names of the entry, its shard, and the directory of all shards survive a power cut.
   func syncParents() throws(DiskError) {
     var parent = path
     for _ in 0..<3 {
@@ -70,8 +67,6 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  // MARK: Evicting
-
   /// Another process reads the entry, of which nothing was removed.
   struct InUse: Error {}
 
@@ -83,8 +78,13 @@ struct EntryDirectory: Sendable {
       // No process can have opened an entry without a readable record.
       if case .unreadable = error { throw error }
     }
-    let file = try contents.flatMap { try lockedDataFile($0.record) }
+    var file: EntryFile?
+    if let contents, contents.data?.kind == .file {
+      let data = "\(path)/\(contents.record.file)"
+      file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
+    }
     defer { withExtendedLifetime(file) {} }
+    if file?.isLocked == false { throw InUse() }
     if let bytes, let contents, let file, case .success = file.locking {
       try shorten(file, contents, by: bytes)
     } else {
@@ -94,26 +94,15 @@ struct EntryDirectory: Sendable {
     return contents.map { CacheKey(rawValue: $0.record.key) }
   }
 
-  /// Nil if there is none.
-  private func lockedDataFile(_ record: EntryRecord) throws -> EntryFile? {
-    let data = "\(path)/\(record.file)"
-    guard try disk.status(of: data)?.kind == .file else { return nil }
-    let file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
-    guard file.isLocked else { throw InUse() }
-    return file
-  }
-
-  /// The record durably drops the bytes before the file is truncated: it never claims others.
+  /// The record durably drops the bytes before the file is truncated.
   private func shorten(_ file: EntryFile, _ contents: Contents, by bytes: Int64) throws {
     // The record is about to include spans that only a journal held.
     try file.sync()
     var spans = contents.spans
-    var cut = spans.ranges.last?.upperBound ?? 0
-    var dropped: Int64 = 0
+    var (cut, dropped) = (spans.ranges.last?.upperBound ?? 0, Int64(0))
     for range in spans.ranges.reversed() where dropped < bytes {
-      cut = max(range.lowerBound, range.upperBound - (bytes - dropped))
       // The file system frees whole blocks, nearly always of 4 KiB.
-      cut = cut / 4096 * 4096
+      cut = max(range.lowerBound, range.upperBound - (bytes - dropped)) / 4096 * 4096
       dropped += range.upperBound - max(cut, range.lowerBound)
     }
     spans.remove(contentsOf: cut..<Int64.max)
@@ -146,15 +135,24 @@ struct EntryDirectory: Sendable {
   }
 }
 
-/// Marks entries that are never evicted, by an empty file beside the record. So an entry can be marked
-/// while another process writes it, the mark outlives the generation, and listing the directory shows
-/// it.
+/// Marks beside the record, empty files that belong to the entry and to none of its generations. So an
+/// entry can be marked while another process writes it, and listing the directory shows the marks: a
+/// scan for entries to evict reads no records.
 extension EntryDirectory {
+  /// Marks entries that are never evicted.
   static let pinName = "pinned"
+  /// Followed by the seconds for which an entry stays after its last use (`ResourcePolicy.keep`).
+  private static let keepPrefix = "keep-"
 
   private var pinPath: String { "\(path)/\(Self.pinName)" }
 
-  /// Marks the entry, durably; false if there is none, or it is being evicted.
+  static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
+
+  var isPinned: Bool {
+    get throws(DiskError) { try disk.status(of: pinPath) != nil }
+  }
+
+  /// Pins the entry, durably; false if there is none, or it is being evicted.
   func pin() throws(DiskError) -> Bool {
     guard try disk.status(of: recordPath) != nil else { return false }
     do throws(DiskError) {
@@ -168,19 +166,14 @@ extension EntryDirectory {
       try disk.syncFile(recordPath)
       try disk.syncDirectory(path)
       try syncParents()
-      guard try disk.status(of: recordPath) != nil else { return false }
-      return try isPinned
+      return try disk.status(of: recordPath) != nil
     } catch {
       if error.isMissing { return false }
       throw error
     }
   }
 
-  var isPinned: Bool {
-    get throws(DiskError) { try disk.status(of: pinPath) != nil }
-  }
-
-  /// Removes the mark, durably; false if there was none.
+  /// Lifts the pin, durably; false if there was none.
   func unpin() throws(DiskError) -> Bool {
     guard try isPinned else { return false }
     try remove(pinPath)
@@ -189,17 +182,10 @@ extension EntryDirectory {
   }
 
   /// The disk space that a pinned entry claims: all that it takes, now or once it is complete, with a
-  /// block each for the directory and the record. `length` is nil while unknown. Bounded, so that
-  /// sums do not overflow if a damaged record names a huge length.
+  /// block each for the directory and the record. Bounded: a damaged record may name any length.
   static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
     max(allocated, min(length ?? 0, 1 << 45) + 8192)
   }
-}
-
-/// Marks entries that stay only for a time after their last use (`ResourcePolicy.keep`), by an empty
-/// file beside the record, named by the time: a scan for entries to evict reads no records.
-extension EntryDirectory {
-  private static let keepPrefix = "keep-"
 
   /// The seconds that a file of this name marks; nil if it is no such mark.
   static func keep(markedBy name: String) -> Int64? {
@@ -207,11 +193,8 @@ extension EntryDirectory {
     return Int64(name.dropFirst(keepPrefix.count)).flatMap { $0 >= 0 ? $0 : nil }
   }
 
-  /// Marks belong to the entry, and to none of its generations.
-  static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
-
-  /// Replaces the mark of an entry that has a record, and returns whether that changed anything. Nil:
-  /// the entry stays for as long as there is room.
+  /// Replaces the mark of an entry that has a record; nil: it stays for as long as there is room.
+  /// Returns whether that changed anything.
   func mark(keep seconds: Int64?) throws(DiskError) -> Bool {
     let names = try disk.names(in: path)
     let marks = names.filter { Self.keep(markedBy: $0) != nil }

@@ -6,14 +6,14 @@ import Foundation
 struct EntryRecord: Codable, Sendable, Hashable {
   static let version = 2
   static let fileName = "entry.json"
-  /// A bound that no valid epoch approaches.
+  /// No valid epoch approaches it.
   static let epochLimit = 1 << 52
 
   var version = EntryRecord.version
   var key: String
   var url: String
   var finalURL: String
-  /// The generation's name, from which its file names are derived.
+  /// The generation's name, with which its file names begin.
   var generation: String
   var file: String
   var length: Int64?
@@ -74,7 +74,6 @@ extension EntryDirectory {
     /// The time of change of the record, else of the directory, in seconds since 1970.
     var lastAccess: Double
 
-    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
     var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
 
     /// A mark without a record protects nothing.
@@ -85,7 +84,6 @@ extension EntryDirectory {
     }
   }
 
-  /// The files of an entry, and what its record and its journals claim.
   struct Contents: Sendable {
     var files: Files
     var record: EntryRecord
@@ -97,10 +95,8 @@ extension EntryDirectory {
     var data: FileStatus?
     /// Nil if it was not opened.
     var file: EntryFile?
-    /// A defect that was repaired, as a sentence.
     var warning: String?
 
-    /// The part of `spans` that the sidecar itself records.
     var syncedSpans: RangeSet<Int64> { spans.intersection(RangeSet(record.spans)) }
 
     /// `spans` without those beyond the end of the data file.
@@ -144,7 +140,7 @@ extension EntryDirectory {
     return files
   }
 
-  /// The record as it was last written; nil if none is readable. Journals may add spans to it.
+  /// Nil if none is readable. Journals may add spans to it.
   var writtenRecord: EntryRecord? {
     (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0) }
   }
@@ -165,7 +161,7 @@ extension EntryDirectory {
   /// Reads an entry without opening its data file: for listing and checking thousands of them.
   func loadRecord() throws(Problem) -> Contents { try reading { try read(opening: nil) } }
 
-  /// Throws what the failure of `read` says about the entry.
+  /// Throws what a failure says about the entry.
   func reading<Value>(_ read: () throws -> Value) throws(Problem) -> Value {
     do { return try read() } catch {
       switch error {

@@ -8,10 +8,10 @@ extension RangeSet<Int64> {
     return range.lowerBound <= offset ? range : nil
   }
 
-  /// Returns the first offset from `offset` on that is not in the set.
+  /// The first offset from `offset` on that is not in the set.
   func end(from offset: Int64) -> Int64 { range(containing: offset)?.upperBound ?? offset }
 
-  /// Returns the first offset at or after `offset` that is in the set; nil if there is none.
+  /// The first offset from `offset` on that is in the set; nil if there is none.
   func nextLowerBound(atOrAfter offset: Int64) -> Int64? {
     guard let index = indexOfFirstRange(endingAfter: offset) else { return nil }
     return Swift.max(ranges[index].lowerBound, offset)
@@ -35,15 +35,13 @@ extension RangeSet<Int64> {
 }
 
 /// Spans that were written to the data file but not synced yet: a file of fixed-size records beside
-/// the sidecar, which the next sync replaces.
+/// the sidecar, which the next sync replaces. It is valid until the machine restarts
+/// (`BootIdentity`): a killed process loses nothing, and after a power cut it is ignored.
 ///
 /// A fetch has one record for the span that it extends, and overwrites it after each commit: so the
 /// journal grows with the number of spans, not of chunks. No record crosses a page, so a killed
 /// process leaves it either as it was or as it is to be; one that is read while it is written fails
 /// its checksum, and is skipped.
-///
-/// A journal is valid until the machine restarts (`BootIdentity`), so that a killed process loses
-/// nothing; after a power cut it is ignored.
 enum SpanJournal {
   static let suffix = ".spans"
   /// Of the header as of each record, in bytes.

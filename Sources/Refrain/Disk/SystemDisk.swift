@@ -8,15 +8,12 @@ import Foundation
 #endif
 
 struct SystemDisk: Disk {
-  /// Whether files are locked; otherwise every lock fails as on a file system without locks.
+  /// Otherwise every lock fails as on a file system without locks: in the container of an app group,
+  /// where iOS, tvOS and visionOS end a suspended app that holds one (exception code 0xdead10cc).
   let locksFiles: Bool
 
-  init(for directory: String = "") { locksFiles = !Self.isInGroupContainer(directory) }
-
-  /// Whether a path is in the container of an app group on iOS, tvOS or visionOS, which end a
-  /// suspended app that holds a lock there (exception code 0xdead10cc).
-  static func isInGroupContainer(_ path: String) -> Bool {
-    "\(path)/".contains("/Containers/Shared/AppGroup/")
+  init(for directory: String = "") {
+    locksFiles = !"\(directory)/".contains("/Containers/Shared/AppGroup/")
   }
 
   func makeDirectory(_ path: String) throws(DiskError) {
@@ -25,14 +22,12 @@ struct SystemDisk: Disk {
 
   func setStoredMediaAttributes(_ path: String) throws {
     #if canImport(Darwin)
-      // Media that can be fetched again need no backup. The value applies to the directory's
-      // contents.
       var directory = URL(filePath: path, directoryHint: .isDirectory)
       var values = URLResourceValues()
       values.isExcludedFromBackup = true
       // One attribute is set even if the other is refused.
       let exclusion = Result { try directory.setResourceValues(values) }
-      // Not on a Mac, which encrypts whole volumes: the attribute has no effect there.
+      // The attribute has no effect on a Mac, which encrypts whole volumes.
       #if !os(macOS) && !targetEnvironment(macCatalyst)
         // Files inherit it from their directory. Not `.complete`, which an app may have as its
         // default: some seconds after the device is locked, such files can be neither read nor
@@ -54,8 +49,7 @@ struct SystemDisk: Disk {
       case .create: O_RDWR | O_CREAT | O_TRUNC
       case .lock: O_RDWR | O_CREAT
       }
-    // For the owner alone: a cache also stores keys of streams. A symbolic link in a file's place
-    // must not be followed.
+    // A cache also stores keys of streams. No symbolic link in a file's place is followed.
     return try call("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
   }
 
@@ -113,8 +107,6 @@ struct SystemDisk: Disk {
     try call("ftruncate", "fd \(descriptor)") { ftruncate(descriptor, off_t(size)) }
   }
 
-  // MARK: Reading
-
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int {
@@ -162,10 +154,8 @@ struct SystemDisk: Disk {
         if errno != 0 { throw failure("readdir", path) }
         return names
       }
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(
-          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
-        ) { String(cString: $0) }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name != ".", name != ".." { names.append(name) }
     }
@@ -200,8 +190,6 @@ struct SystemDisk: Disk {
     let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))
     try call("utimensat", path) { utimensat(AT_FDCWD, path, [spec, spec], 0) }
   }
-
-  // MARK: Locks
 
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
     try control(descriptor, Self.setLock, kind) != nil

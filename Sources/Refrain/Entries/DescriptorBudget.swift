@@ -7,11 +7,10 @@ import Foundation
 
 /// Divides the files and sockets that this process may have open (sysconf(3)).
 ///
-/// When none is left, the system's own libraries may end the process: libdispatch on Linux does, as
-/// soon as it cannot open a file in /proc to count its threads. So some stay free, and of eight parts
-/// of the rest, the open entries of a cache take four, and the clients of a proxy as much. An entry
-/// has a data file, a journal, a lock, and a connection to the origin; a client has its socket, and a
-/// file that is being sent although its entry was closed, or a further connection to an origin.
+/// When none is left, libdispatch on Linux ends the process. So some stay free, and of eight parts of
+/// the rest, the open entries of a cache take four, and the clients of a proxy as much. An entry has a
+/// data file, a journal, a lock, and a connection to the origin; a client has its socket, and a file
+/// that is being sent although its entry was closed, or a further connection to an origin.
 package enum DescriptorBudget {
   /// For event loops, threads that open a file briefly, clients that are refused, and idle
   /// connections to origins (`CurlThread`).
@@ -28,8 +27,7 @@ package enum DescriptorBudget {
   /// The number of connections of a proxy's operator. Part of the reserve, where there are few.
   package static var forOperator: Int { min(64, max(16, limit / 32)) }
 
-  /// The number of open entries of a cache. Never kept: the limit can be changed from outside
-  /// (prlimit(1)).
+  /// The number of open entries of a cache. The limit can be changed from outside (prlimit(1)).
   package static var forEntries: Int { max(4, eighth) }
 
   /// The default number of clients that a proxy serves at a time.

@@ -10,8 +10,8 @@ final class Entry: Sendable {
   let storage: Store
   let requests: EntryRequests
   private let table: EntryTable
-  /// The key of the first resource of the group: the newest that a reader gave, otherwise as recorded.
-  /// Has a lock of its own: it is renewed under that of a generation, which is taken under `state`'s.
+  /// The key of the first resource: the newest that a reader gave, otherwise as recorded. Renewed
+  /// under the lock of a generation, which is taken under that of `state`.
   private let firstOfGroup: Mutex<String?>
   let state = Mutex(State())
 
@@ -21,7 +21,7 @@ final class Entry: Sendable {
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
-    /// Those that must end before the entry can be closed.
+    /// Those that must end before the entry is closed.
     var tasks = 0
     /// Whether it is closed even if readers still hold it.
     var isShutDown = false
@@ -60,8 +60,6 @@ final class Entry: Sendable {
   var current: Generation? { state.withLock(\.current) }
   var isClosed: Bool { state.withLock(\.isClosed) }
 
-  // MARK: Holding
-
   func tryHold() -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return false }
@@ -84,8 +82,7 @@ final class Entry: Sendable {
 
   func endTask() { closeIfUnused { $0.tasks -= 1 } }
 
-  /// Syncs stored bytes after a delay, and again while more arrive. The wait does not keep the entry
-  /// open.
+  /// The wait does not keep the entry open.
   func syncSoon(_ generation: Generation, after delay: Duration) {
     Task(executorPreference: IOThreads.background) { [self] in
       // Nothing cancels this task, so `sleep` cannot throw.
@@ -127,8 +124,6 @@ final class Entry: Sendable {
       }
     }
   }
-
-  // MARK: Generations
 
   /// The current generation; a new one if that is a live stream whose start has passed.
   func generationForReader() -> Generation? {
@@ -179,8 +174,8 @@ final class Entry: Sendable {
   }
 
   /// Makes `next` the current generation in place of `last`, whose readers continue if `keepsLast`;
-  /// `body` runs before what fills `last` leaves it. Returns false if `last` is not the current one
-  /// any more, or the entry is closed.
+  /// `body` runs before what fills `last` leaves it. False if it is not current any more, or the
+  /// entry is closed.
   func replace(
     _ last: Generation, with next: Generation, keepsLast: Bool = false, _ body: () -> Void = {}
   ) -> Bool {
@@ -234,12 +229,9 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  // MARK: The group
-
   var group: String? { firstOfGroup.withLock(\.self) }
 
-  /// Returns whether the resource belongs to another group than before. A part that is opened by
-  /// itself stays a part.
+  /// Returns whether the group is another one than before. A part that is opened by itself stays one.
   @discardableResult
   private func joinGroup(of resource: Resource) -> Bool {
     guard let first = resource.policy.group?.first.rawValue, first != key.rawValue else {

@@ -23,9 +23,8 @@ final class EntryTable: Sendable {
   private let most: @Sendable () -> Int
   private let patience: Duration
 
-  /// - Parameters:
-  ///   - most: how many entries may be open at a time.
-  ///   - patience: of those who wait for another to close; longer than `MediaCache.keepForOthers`.
+  /// - Parameter patience: of those who wait for an entry to close; longer than
+  ///   `MediaCache.keepForOthers`.
   init(
     most: @escaping @Sendable () -> Int = { DescriptorBudget.forEntries },
     patience: Duration = .seconds(GenerationState.joinSeconds + 1)
@@ -36,7 +35,7 @@ final class EntryTable: Sendable {
   /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may be
   /// open, those held only for speed are released, and the caller's task waits a little.
   func entry(
-    for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
+    for key: CacheKey, open: @Sendable @escaping () -> Entry
   ) async throws -> Entry {
     let end = ContinuousClock.now + patience
     while true {
@@ -44,27 +43,21 @@ final class EntryTable: Sendable {
       if let entry = await heldEntry(for: key) { return entry }
       let most = most()
       var isFull = false
-      let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, any Error>? in
+      let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, Never>? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
         guard state.slots[key] == nil else { return nil }
         isFull = state.slots.count >= most
         if isFull { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
-          do {
-            let entry = try await open()
-            self.state.withLock { $0.slots[key] = .open(entry) }
-            return entry
-          } catch {
-            self.state.withLock { $0.slots[key] = nil }
-            throw error
-          }
+          let entry = open()
+          self.state.withLock { $0.slots[key] = .open(entry) }
+          return entry
         }
-        // If it cannot be opened, others find no entry, and try themselves.
-        state.slots[key] = .busy { _ = await task.result }
+        state.slots[key] = .busy { _ = await task.value }
         return task
       }
       // The new entry is already held for the caller that opened it.
-      if let opening { return try await opening.value }
+      if let opening { return await opening.value }
       guard isFull else { continue }
       releaseIdle()
       guard .now < end else {
@@ -105,7 +98,6 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// The keys of the entries that `count` counts.
   var keys: [CacheKey] { state.withLock { Array($0.slots.keys) } }
 
   func settledEntries(_ isMeant: (CacheKey) -> Bool = { _ in true }) async throws -> [Entry] {
@@ -116,8 +108,6 @@ final class EntryTable: Sendable {
     }
     return entries
   }
-
-  // MARK: Idle entries
 
   /// Adds a closure that releases entries held only for speed, and returns whether there were any.
   /// Returns a number for `removeHolder`.
@@ -131,14 +121,12 @@ final class EntryTable: Sendable {
 
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
-  /// Asks all holders to release their entries, and returns whether anything was held.
+  /// Returns whether anything was held.
   @discardableResult
   func releaseIdle() -> Bool {
     let releases = state.withLock { Array($0.holders.values) }
     return releases.reduce(false) { $1() || $0 }
   }
-
-  // MARK: Closing
 
   /// Called under the lock of the entry: whoever finds it closed finds it busy here.
   func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
@@ -174,8 +162,8 @@ final class EntryTable: Sendable {
   }
 }
 
-/// An entry that is held open between requests, so that requests for stored and fresh bytes are
-/// answered without waiting. Releases the entry when deallocated.
+/// An entry that is held open, until this is deallocated, so that requests for stored and fresh bytes
+/// are answered without waiting.
 package final class EntryLease: Sendable {
   private let entry: Entry
 

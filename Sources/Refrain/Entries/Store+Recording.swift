@@ -3,9 +3,8 @@ import Foundation
 import RefrainLocks
 
 /// Records what is stored, durably: data, then record, then the name. So the record on disk never
-/// claims bytes that are not in its file, even after a power cut; while a generation is replaced,
-/// the record names a file that is gone, and counts as empty. The next writer removes files that no
-/// record names.
+/// claims bytes that are not in its file; while a generation is replaced, the record names a file that
+/// is gone, and counts as empty. The next writer removes files that no record names.
 extension Store {
   func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
     try JournalFile(
@@ -33,8 +32,6 @@ extension Store {
       epoch: files.epoch)
   }
 
-  // MARK: Syncing
-
   /// Makes the bytes stored so far survive a power cut. Returns the delay after which to call it
   /// again; nil for no earlier than the next bytes.
   func sync(_ generation: Generation) -> Duration? {
@@ -54,8 +51,7 @@ extension Store {
     return generation.withState { [isDone] in $0.storage.endSync(at: .now, isDone: isDone) }
   }
 
-  /// Syncs the data and writes the record. Returns false if bytes of the data file may be lost, and
-  /// storing has stopped.
+  /// Returns false if bytes of the data file may be lost, and storing has stopped.
   @discardableResult
   func writeDown(_ generation: Generation, isLast: Bool = false) throws -> Bool {
     guard var files = open?.files else { return true }
@@ -75,10 +71,7 @@ extension Store {
       return false
     }
     try directory.write(record(generation, files, spans: stored), durably: true)
-    if writer?.isAnchored == false {
-      try directory.syncParents()
-      writer?.isAnchored = true
-    }
+    try directory.syncParents()
     generation.withState { $0.storage.recordWritten(with: stored, changes) }
     try directory.removeOthers(than: [files.fileName, files.journalName])
     return true
@@ -99,7 +92,6 @@ extension Store {
     }
   }
 
-  /// Stops storing for some seconds after a failed write.
   func writeFailed(_ generation: Generation, _ error: any Error) {
     let failure = error as? DiskError
     generation.refuse(
@@ -107,8 +99,6 @@ extension Store {
       for: .seconds(5))
     warn("\(url) plays without being stored for now: \(error).")
   }
-
-  // MARK: Ending
 
   /// Writes the final record, releases the lock, and cleans up, when the last holder leaves.
   func finish(_ generation: Generation) {
@@ -162,9 +152,8 @@ extension Store {
     }
   }
 
-  /// Updates the record of bytes that this process has not written, unless another one writes: with
-  /// what is newly known, or, if the origin has sent another version since, as outdated, so that a
-  /// later opening revalidates it first.
+  /// Updates a record without stored bytes of its own, unless another process writes: with what is
+  /// newly known, or as outdated if the origin has sent another version since.
   private func refreshRecord(_ generation: Generation) throws {
     let (id, replaced) = generation.withState { ($0.generationID, $0.storage.replaced) }
     guard id ?? replaced != nil, try becomeWriter(), var record = directory.writtenRecord else {
@@ -189,10 +178,7 @@ extension Store {
     return !record.freshness.noStore || !isShared && (try? directory.isPinned) == true
   }
 
-  // MARK: Removal
-
-  /// Removes the record of a generation whose validator could confirm bytes that the origin does not
-  /// have any more.
+  /// Its validator could confirm bytes that the origin does not have any more.
   func removeContradicted(_ generation: Generation) {
     attempt {
       guard let id = generation.withState(\.generationID), try becomeWriter(),
@@ -205,7 +191,7 @@ extension Store {
 
   /// Makes an empty generation the current one, and removes the files of the one before, whose
   /// readers continue; returns whether there were any. Responses to requests from before `time`
-  /// have to be confirmed. Throws `.inUse` if another process is writing the entry.
+  /// have to be confirmed.
   func remove(_ entry: Entry, at time: Date) throws -> Bool {
     while !entry.isClosed, let last = entry.current {
       var next = entry.emptyState(after: last)
@@ -223,8 +209,8 @@ extension Store {
     return false
   }
 
-  /// Notices that another process has removed or replaced the files of the current generation: its
-  /// readers continue, and further ones begin with what is stored now.
+  /// After another process has removed or replaced the files of the current generation, its readers
+  /// continue, and further ones begin with what is stored now.
   func noticeRemoval(of entry: Entry) {
     // No other process changes the files of a writer.
     guard writer == nil, let last = entry.current, last.isRemoved else { return }

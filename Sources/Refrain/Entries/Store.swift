@@ -5,9 +5,9 @@ import RefrainLocks
 /// The owner of an open entry's files: data, record, journal and lock. They are made when the first
 /// byte arrives, synced while bytes arrive, and recorded when the last holder leaves.
 ///
-/// Called from tasks on `IOThreads` only, because every method blocks. A default actor runs where its
-/// caller's task prefers: what a player waits for on `IOThreads.shared`, and the syncs on
-/// `IOThreads.background`. An executor of its own could not tell them apart.
+/// Called from tasks on `IOThreads` only, because every method blocks: what a player waits for on
+/// `IOThreads.shared`, and syncs on `IOThreads.background`. A default actor runs where its caller's
+/// task prefers.
 actor Store {
   let directory: EntryDirectory
   let name: String
@@ -17,28 +17,16 @@ actor Store {
   let evictor: Evictor
   let budget: DiskBudget
   let events: EventStreams
-  /// Whether the cache serves several people.
   let isShared: Bool
 
-  /// Nil while this process does not write to the entry.
-  var writer: Writer?
+  /// The right to write to the entry, and its size when its growth was last counted; nil while this
+  /// process does not write to it.
+  var writer: (lock: EntryFile, counted: DiskBudget.Before)?
   /// The generation that is being written, and its files; nil without a writer.
   var open: (generation: Generation, files: Files)?
-  /// Bytes reserved for the entry's files besides its data.
-  var overhead: Int64 = 0
-  /// Bytes of removed files that somebody still reads.
-  var held: Int64 = 0
+  /// Bytes reserved for the entry's files besides its data, and for removed ones that are still read.
+  var (overhead, held): (Int64, Int64) = (0, 0)
 
-  /// The right to write to the entry.
-  struct Writer {
-    let lock: EntryFile
-    /// The size of the entry when its growth was last counted.
-    var counted: DiskBudget.Before
-    /// Whether the entry's parent directories are known to survive a power cut.
-    var isAnchored = false
-  }
-
-  /// The name of a generation and of its data file, which identify its files.
   struct Files: Sendable {
     var id: String
     var fileName: String
@@ -58,17 +46,14 @@ actor Store {
     (self.events, self.isShared) = (events, isShared)
   }
 
-  /// Returns the state stored under the key, `empty` if none is usable, and what is found there.
+  /// The state stored under the key, `empty` if none is usable, and what is found there.
   nonisolated func load(
     _ empty: GenerationState
   ) -> (state: GenerationState, found: EntryDirectory.Contents?) {
     var state = empty
     do throws(EntryDirectory.Problem) {
       let contents = try directory.load()
-      guard contents.record.key == key.rawValue else {
-        warn("The entry in \(directory.path) has another key than \(url) and is ignored.")
-        return (empty, nil)
-      }
+      guard contents.record.key == key.rawValue else { throw .broken("it has another key") }
       state.adopt(contents)
       if contents.record.freshness.noStore { state.storage.ignoreNoStore() }
       // A process that ended suddenly leaves what cannot be repeated.
@@ -86,8 +71,6 @@ actor Store {
     }
   }
 
-  // MARK: Beginning
-
   /// Returns the file to write to; nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
@@ -97,7 +80,7 @@ actor Store {
         generation.refuse(.noRoom, for: .milliseconds(500))
         return nil
       }
-      // Once more, if another fetch has been faster.
+      // Twice, if another fetch has been as fast.
       overhead += DiskBudget.overhead
     }
     for isLast in [false, true] {
@@ -129,7 +112,7 @@ actor Store {
       generation.refuse(.inUse, for: .seconds(1))
       return nil
     }
-    // What was loaded without the lock may be out of date. Nil: nothing that could be used.
+    // What was loaded without the lock may be out of date.
     var contents: EntryDirectory.Contents?
     do throws(EntryDirectory.Problem) {
       let found = try directory.load(.readWrite)
@@ -156,7 +139,7 @@ actor Store {
   /// Returns whether this is the entry's writer, perhaps from now on.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    writer = Writer(lock: lock, counted: budget.begin(name))
+    writer = (lock, budget.begin(name))
     if overhead == 0 {
       // The copy of a record that is replaced.
       overhead = 8192
@@ -219,7 +202,6 @@ actor Store {
     return file
   }
 
-  /// Ends the right to write, and settles the size of the files.
   func endWriting() {
     if overhead > 0 { budget.conclude(name, reserved: overhead, since: writer?.counted) }
     (writer, open, overhead) = (nil, nil, 0)
@@ -227,7 +209,7 @@ actor Store {
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date, and reports its failure.
+  /// Runs work that keeps the files up to date.
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {
