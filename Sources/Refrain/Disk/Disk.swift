@@ -17,7 +17,6 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
 
   var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
 
-  /// Something other than an ordinary file has the name.
   var isObstacle: Bool { code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL }
 }
 
@@ -36,7 +35,6 @@ struct FileStatus: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case file
     case directory
-    /// A link, a pipe, a socket or a device.
     case other
   }
 
@@ -48,7 +46,6 @@ struct FileStatus: Sendable, Hashable {
   var changed: Double
   /// 0 for an open file that was removed.
   var links: Int
-  /// No two files of a file system share it at the same time.
   var inode: UInt64
 }
 
@@ -62,13 +59,11 @@ enum LockKind: Sendable, Hashable {
   case byte(Int64)
 }
 
-/// The system calls that the store needs, or a test double that loses unsynced bytes, fails or fills
-/// up. Every call blocks unless noted otherwise.
+/// The system calls that the store needs, or a test double. They block unless noted otherwise.
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
-  /// Keeps a directory and its contents out of backups, and readable on a locked device. Does
-  /// nothing on Linux.
+  /// Keeps a directory out of backups, and readable on a locked device; does nothing on Linux.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
@@ -89,8 +84,7 @@ protocol Disk: Sendable {
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int
-  /// As `read`, from the page cache; nil if nothing is there, or the system cannot say. Never blocks
-  /// (preadv2(2), RWF_NOWAIT).
+  /// As `read`, from the page cache; nil if it has nothing (preadv2(2), RWF_NOWAIT). Never blocks.
   func readWithoutWaiting(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int?
@@ -117,8 +111,7 @@ protocol Disk: Sendable {
 }
 
 extension Disk {
-  /// The contents of a small file; nil if it is missing. Throws EINVAL for anything but an ordinary
-  /// file.
+  /// Nil if the file is missing. Throws EINVAL for anything but an ordinary file.
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
     do throws(DiskError) {
       let file = try EntryFile(path: path, mode: .read, lock: nil, disk: self)
@@ -129,7 +122,6 @@ extension Disk {
     }
   }
 
-  /// Makes or empties a file, and writes it. With `syncs`, the bytes survive a power cut on return.
   func makeFile(
     _ path: String, with bytes: [UInt8] = [], syncs: Bool = false
   ) throws(DiskError) {
@@ -159,8 +151,8 @@ extension Disk {
     if (try? status(of: path))?.kind == .directory { try? remove(path) }
   }
 
-  /// Opens a file, made if it is missing, and locks it against other processes and threads. Polls;
-  /// nil if the file stays locked for too long, or cannot be locked.
+  /// Opens a file, made if it is missing, and locks it. Polls; nil if it stays locked for too long,
+  /// or cannot be locked.
   func openLocked(_ path: String, within patience: Duration) -> EntryFile? {
     let start = ContinuousClock.now
     var pause: UInt32 = 20

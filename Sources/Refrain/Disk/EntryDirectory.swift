@@ -12,10 +12,9 @@ struct EntryDirectory: Sendable {
 
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
-  /// The directory of all entries whose names end in the same two digits.
   var shardPath: String { path.parentPath }
 
-  /// The file of all locks of writers (`WriterLock`), in the cache directory.
+  /// In the cache directory.
   var lockPath: String { "\(shardPath.parentPath.parentPath)/\(WriterLock.fileName)" }
 
   /// Makes the names of the entry, its shard, and the directory of all shards survive a power cut.
@@ -40,7 +39,7 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes all files but the record, its marks and those named.
+  /// Keeps also the record and the marks.
   func removeOthers(than names: Set<String>) throws(DiskError) {
     for name in try disk.names(in: path)
     where name != EntryRecord.fileName && !Self.isMark(name) && !names.contains(name) {
@@ -124,9 +123,8 @@ struct EntryDirectory: Sendable {
   /// The size of the files that are being read: it is freed when their last reader ends.
   func bytesInUse() throws(DiskError) -> Int64 {
     var sum: Int64 = 0
-    for (name, status) in try files()?.statuses ?? [] {
-      let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
-      guard isData, status.kind == .file, status.allocated > 0 else { continue }
+    for (name, status) in try files()?.statuses ?? []
+    where status.kind == .file && name != EntryRecord.fileName {
       let file = try EntryFile(path: "\(path)/\(name)", mode: .read, lock: nil, disk: disk)
       // If the file system cannot lock, readers cannot be detected.
       if (try? file.isLocked(against: .exclusive)) == true { sum += status.allocated }
@@ -135,11 +133,10 @@ struct EntryDirectory: Sendable {
   }
 }
 
-/// Marks beside the record, empty files that belong to the entry and to none of its generations. So an
-/// entry can be marked while another process writes it, and listing the directory shows the marks: a
-/// scan for entries to evict reads no records.
+/// Marks beside the record: empty files that belong to the entry and to none of its generations. An
+/// entry can be marked while another process writes it, and a scan of names finds the marks.
 extension EntryDirectory {
-  /// Marks entries that are never evicted.
+  /// Of entries that are never evicted.
   static let pinName = "pinned"
   /// Followed by the seconds for which an entry stays after its last use (`ResourcePolicy.keep`).
   private static let keepPrefix = "keep-"
@@ -181,20 +178,18 @@ extension EntryDirectory {
     return true
   }
 
-  /// The disk space that a pinned entry claims: all that it takes, now or once it is complete, with a
-  /// block each for the directory and the record. Bounded: a damaged record may name any length.
+  /// What a pinned entry claims of the disk, now or once it is complete, with a block each for the
+  /// directory and the record. Bounded: a damaged record may name any length.
   static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
     max(allocated, min(length ?? 0, 1 << 45) + 8192)
   }
 
-  /// The seconds that a file of this name marks; nil if it is no such mark.
   static func keep(markedBy name: String) -> Int64? {
     guard name.hasPrefix(keepPrefix) else { return nil }
     return Int64(name.dropFirst(keepPrefix.count)).flatMap { $0 >= 0 ? $0 : nil }
   }
 
-  /// Replaces the mark of an entry that has a record; nil: it stays for as long as there is room.
-  /// Returns whether that changed anything.
+  /// Replaces the mark of an entry that has a record, and returns whether that changed anything.
   func mark(keep seconds: Int64?) throws(DiskError) -> Bool {
     let names = try disk.names(in: path)
     let marks = names.filter { Self.keep(markedBy: $0) != nil }

@@ -51,10 +51,10 @@ package final class EntryFile: Sendable {
   /// Fewer bytes if the file is shorter.
   func beginning(_ count: Int) throws(DiskError) -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: count)
-    let result = bytes.withUnsafeMutableBytes { buffer in
-      Result { () throws(DiskError) in try disk.read(descriptor, into: buffer, at: 0) }
+    let read = try bytes.withUnsafeMutableBufferPointer { buffer throws(DiskError) in
+      try disk.read(descriptor, into: UnsafeMutableRawBufferPointer(buffer), at: 0)
     }
-    bytes.removeLast(count - (try result.get()))
+    bytes.removeLast(count - read)
     return bytes
   }
 
@@ -88,12 +88,10 @@ package final class EntryFile: Sendable {
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }
 
-/// The right to change one entry's files, held for the lifetime of a file that is locked. One
-/// writer at a time has it; the kernel releases it when the process ends.
-///
-/// Each entry has a byte of the file `locks`, at an offset derived from its name, which its writer
-/// locks by a descriptor of its own. The file stays empty: bytes beyond the end can be locked. A file
-/// per entry, made and removed each time, cost more than everything else.
+/// The right to change one entry's files: a byte of the file `locks`, at an offset derived from the
+/// entry's name, that its writer locks by a descriptor of its own. The file stays empty: bytes beyond
+/// the end can be locked. A file per entry, made and removed each time, cost more than everything
+/// else.
 ///
 /// If the file system cannot lock, other processes are not kept out. They never corrupt each other's
 /// bytes: every generation has file names of its own, and no part of a file is freed without a lock.
@@ -101,9 +99,9 @@ package final class EntryFile: Sendable {
 enum WriterLock {
   static let fileName = "locks"
 
-  /// Takes the lock; nil if another writer holds it, for which this does not wait. With `waits`,
-  /// retries for some milliseconds: pinning, evicting and verifying hold the lock for a moment, and
-  /// a child process that was just forked, its parent's locks until it executes its program.
+  /// Nil if another writer holds the lock. With `waits`, retries for some milliseconds: pinning,
+  /// evicting and verifying hold it for a moment, and a child process that was just forked, its
+  /// parent's locks until it executes its program.
   static func acquire(
     _ directory: EntryDirectory, waits: Bool = true
   ) throws(DiskError) -> EntryFile? {
@@ -118,7 +116,6 @@ enum WriterLock {
     return nil
   }
 
-  /// Whether any thread or process has the lock. Changes nothing.
   static func isHeld(_ directory: EntryDirectory) -> Bool {
     // False if the file is missing, cannot be opened, or the file system cannot lock.
     let file = try? EntryFile(
@@ -135,7 +132,7 @@ enum WriterLock {
 /// A local file that is read, and may be shortened meanwhile. Its calls block.
 package struct RegularFile {
   private let handle: FileHandle
-  /// In bytes, as it was when the file was opened.
+  /// As it was when the file was opened.
   package let length: Int64
 
   /// Returns nil for anything but a regular file: reading a pipe or a device would wait, and take

@@ -21,7 +21,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var supportsRanges: Bool
   var validator: Validator
   var freshness: Freshness
-  /// The response's other fields, name and value in turn.
+  /// Name and value in turn.
   var headers: [String] = []
   /// The request's values of the fields in Vary.
   var variant: String?
@@ -29,7 +29,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var isSharable = false
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
-  /// The key of the first resource of its group (`ResourcePolicy.Group`); nil if none is known.
+  /// The key of the first resource of its group; nil if none is known.
   var group: String?
   /// The spans whose bytes were synced before this was written.
   var spans: [ByteRange]
@@ -47,7 +47,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Checks everything that can be checked without the other files.
   static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> EntryRecord {
     guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
       record.version == EntryRecord.version, record.length ?? 0 >= 0,
@@ -58,7 +57,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return record
   }
 
-  /// Whether `name` is only a file name in the entry's own directory.
   static func isPlainName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 128 && name != fileName
       && !EntryDirectory.isMark(name) && !name.hasPrefix(".")
@@ -93,7 +91,6 @@ extension EntryDirectory {
     var lastEpoch: Int
     /// Of the data file; nil if it is missing.
     var data: FileStatus?
-    /// Nil if it was not opened.
     var file: EntryFile?
     var warning: String?
 
@@ -206,7 +203,7 @@ extension EntryDirectory {
     throw Problem.broken("another process keeps changing it")
   }
 
-  /// Adds what the listed journals claim; returns whether there are any.
+  /// Returns whether there are any.
   private func readJournals(_ contents: inout Contents) -> Bool {
     var hasJournal = false
     for (name, _) in contents.files.statuses {

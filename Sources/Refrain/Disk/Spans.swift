@@ -83,7 +83,6 @@ enum SpanJournal {
 
 /// An open journal. Its calls block.
 final class JournalFile: Sendable {
-  /// A growing span, and the place of its record.
   struct Run: Sendable {
     let journal: JournalFile
     let offset: Int64
@@ -104,12 +103,12 @@ final class JournalFile: Sendable {
 
   /// Returns the run to write for a range, which extends the `last` one if it continues there.
   func run(for range: ByteRange, after last: Run?) -> Run {
-    guard let last, last.journal === self, last.span.upperBound == range.lowerBound else {
-      let offset = end.add(Int64(SpanJournal.recordSize), ordering: .relaxed).oldValue
-      return Run(journal: self, offset: offset, span: range)
+    if let last, last.journal === self, last.span.upperBound == range.lowerBound {
+      let span = last.span.lowerBound..<range.upperBound
+      return Run(journal: self, offset: last.offset, span: span)
     }
-    return Run(
-      journal: self, offset: last.offset, span: last.span.lowerBound..<range.upperBound)
+    let offset = end.add(Int64(SpanJournal.recordSize), ordering: .relaxed).oldValue
+    return Run(journal: self, offset: offset, span: range)
   }
 }
 

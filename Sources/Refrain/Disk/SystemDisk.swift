@@ -22,11 +22,6 @@ struct SystemDisk: Disk {
 
   func setStoredMediaAttributes(_ path: String) throws {
     #if canImport(Darwin)
-      var directory = URL(filePath: path, directoryHint: .isDirectory)
-      var values = URLResourceValues()
-      values.isExcludedFromBackup = true
-      // One attribute is set even if the other is refused.
-      let exclusion = Result { try directory.setResourceValues(values) }
       // The attribute has no effect on a Mac, which encrypts whole volumes.
       #if !os(macOS) && !targetEnvironment(macCatalyst)
         // Files inherit it from their directory. Not `.complete`, which an app may have as its
@@ -36,7 +31,10 @@ struct SystemDisk: Disk {
           [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
           ofItemAtPath: path)
       #endif
-      try exclusion.get()
+      var directory = URL(filePath: path, directoryHint: .isDirectory)
+      var values = URLResourceValues()
+      values.isExcludedFromBackup = true
+      try directory.setResourceValues(values)
     #endif
   }
 

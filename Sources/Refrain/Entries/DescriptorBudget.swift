@@ -24,13 +24,13 @@ package enum DescriptorBudget {
 
   private static var eighth: Int { max(0, limit - reserve) / 8 }
 
-  /// The number of connections of a proxy's operator. Part of the reserve, where there are few.
+  /// The connections of a proxy's operator. Part of the reserve, where there are few.
   package static var forOperator: Int { min(64, max(16, limit / 32)) }
 
   /// The number of open entries of a cache. The limit can be changed from outside (prlimit(1)).
   package static var forEntries: Int { max(4, eighth) }
 
-  /// The default number of clients that a proxy serves at a time.
+  /// The default number of a proxy's clients.
   package static var forClients: Int { min(max(8, 2 * eighth), 100_000) }
 
   /// The largest number of clients that can be configured.

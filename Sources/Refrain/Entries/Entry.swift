@@ -46,7 +46,7 @@ final class Entry: Sendable {
     firstOfGroup = Mutex(found?.record.group)
     requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
-    // It was stored without rules, or its process has ended in between.
+    // Stored without rules, or by a process that ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
     state.withLock { $0.current = generation }
     if found == nil { joinGroup(of: resource) }
@@ -68,7 +68,6 @@ final class Entry: Sendable {
     }
   }
 
-  /// Balances `tryHold`, and the initial hold.
   func release() { closeIfUnused { $0.readers -= 1 } }
 
   /// Returns false if the entry is closed already.
@@ -135,7 +134,7 @@ final class Entry: Sendable {
 
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// The files of the new generation replace those of the last one, whose record is out of date.
+  /// Its files replace those of the last one, whose record is out of date.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.last))
@@ -143,7 +142,7 @@ final class Entry: Sendable {
     return state
   }
 
-  /// Adopts what the newest reader gave for the key, under the lock of the current generation.
+  /// Adopts what the newest reader gave, under the lock of the current generation.
   func renew(_ resource: Resource, _ state: inout GenerationState) {
     // What a document names belongs to its group by its record.
     if joinGroup(of: resource), state.freshness?.pace != nil { state.storage.noteRecordStale() }
@@ -151,8 +150,7 @@ final class Entry: Sendable {
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
-  /// Replaces a generation after the origin has sent other bytes; `isContradicted`: under the same
-  /// validator.
+  /// After the origin has sent other bytes; `isContradicted`: under the same validator.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
     guard replace(generation, with: next) else { return generation.withState { $0.supersede() } }
@@ -215,7 +213,7 @@ final class Entry: Sendable {
     }
   }
 
-  /// Marks the entry as outdated after a request that may have changed it (RFC 9111 §4.4).
+  /// After a request that may have changed the resource (RFC 9111 §4.4).
   func invalidate() {
     let now = now.wall
     current?.withState { state in

@@ -16,7 +16,6 @@ final class EntryTable: Sendable {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
     var holders: [UInt64: @Sendable () -> Bool] = [:]
-    var lastHolder: UInt64 = 0
   }
 
   private let state = Mutex(State())
@@ -56,7 +55,7 @@ final class EntryTable: Sendable {
         state.slots[key] = .busy { _ = await task.value }
         return task
       }
-      // The new entry is already held for the caller that opened it.
+      // Already held for this caller.
       if let opening { return await opening.value }
       guard isFull else { continue }
       releaseIdle()
@@ -109,14 +108,12 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// Adds a closure that releases entries held only for speed, and returns whether there were any.
-  /// Returns a number for `removeHolder`.
+  /// `release` releases entries held only for speed, and returns whether there were any. Returns a
+  /// number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
-    state.withLock { state in
-      state.lastHolder += 1
-      state.holders[state.lastHolder] = release
-      return state.lastHolder
-    }
+    let number = UInt64.random(in: .min ... .max)
+    state.withLock { $0.holders[number] = release }
+    return number
   }
 
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
@@ -139,7 +136,7 @@ final class EntryTable: Sendable {
     }
   }
 
-  /// Waits for the entries that are being opened or closed now, and returns whether there were any.
+  /// Waits for the entries that are busy now, and returns whether there were any.
   func settle() async -> Bool {
     var isBusy = false
     for case .busy(let isOver) in state.withLock({ Array($0.slots.values) }) {

@@ -32,8 +32,7 @@ extension Store {
       epoch: files.epoch)
   }
 
-  /// Makes the bytes stored so far survive a power cut. Returns the delay after which to call it
-  /// again; nil for no earlier than the next bytes.
+  /// Returns the delay after which to call it again; nil for no earlier than the next bytes.
   func sync(_ generation: Generation) -> Duration? {
     var isDone = false
     if open?.generation === generation {
@@ -78,7 +77,7 @@ extension Store {
   }
 
   /// Stops using unsynced bytes after a failed sync, which fsync(2) reports only once: they may be
-  /// gone from memory, too. Nothing is written to this file until the entry is reopened.
+  /// gone from memory, too.
   private func distrust(_ generation: Generation, _ files: Files, _ error: DiskError) {
     generation.withState { $0.storage.distrust(error) }
     warn("Storing \(url) stopped: \(error).")
@@ -100,7 +99,7 @@ extension Store {
     warn("\(url) plays without being stored for now: \(error).")
   }
 
-  /// Writes the final record, releases the lock, and cleans up, when the last holder leaves.
+  /// Called when the last holder has left.
   func finish(_ generation: Generation) {
     attempt { try writeLast(generation) }
     // Cancelled readers that were not released keep the generation, but not its file open.

@@ -19,10 +19,9 @@ actor Store {
   let events: EventStreams
   let isShared: Bool
 
-  /// The right to write to the entry, and its size when its growth was last counted; nil while this
-  /// process does not write to it.
+  /// With the entry's size when its growth was last counted; nil while another process may write.
   var writer: (lock: EntryFile, counted: DiskBudget.Before)?
-  /// The generation that is being written, and its files; nil without a writer.
+  /// The generation that is being written; nil without a writer.
   var open: (generation: Generation, files: Files)?
   /// Bytes reserved for the entry's files besides its data, and for removed ones that are still read.
   var (overhead, held): (Int64, Int64) = (0, 0)
@@ -71,7 +70,7 @@ actor Store {
     }
   }
 
-  /// Returns the file to write to; nil if nothing can be stored now.
+  /// Nil if nothing can be stored now.
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
     if overhead < DiskBudget.overhead {
@@ -131,12 +130,12 @@ actor Store {
     // Not beside the data of an earlier generation: there may be no room for both.
     if try directory.disk.status(of: directory.path) != nil { try removeFiles(keepsRecord: true) }
     try directory.disk.makeDirectories(directory.path)
-    // The bytes stored of this generation are gone, with the directory.
+    // What was stored of this generation is gone.
     generation.withState { $0.storage.vanish() }
     return try start(generation)
   }
 
-  /// Returns whether this is the entry's writer, perhaps from now on.
+  /// False if another process is.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
     writer = (lock, budget.begin(name))
@@ -156,8 +155,8 @@ actor Store {
     return true
   }
 
-  /// Whether another process stores the entry: this one cannot meanwhile. If none does any more,
-  /// continues what another has stored, so that none of it is requested.
+  /// Whether another process stores the entry. If none does any more, continues what another has
+  /// stored, so that none of it is requested.
   func isTaken(for generation: Generation) async -> Bool {
     if writer != nil { return false }
     if WriterLock.isHeld(directory) { return true }
@@ -209,7 +208,6 @@ actor Store {
 
   nonisolated func warn(_ text: String) { events.send(.warning(text)) }
 
-  /// Runs work that keeps the files up to date.
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
     do {
