@@ -20,7 +20,6 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   var isObstacle: Bool { code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL }
 }
 
-/// How a file is opened, always with close-on-exec.
 enum OpenMode: Sendable {
   case read
   /// The file must exist, and keeps its contents.
@@ -49,13 +48,11 @@ struct FileStatus: Sendable, Hashable {
   var inode: UInt64
 }
 
-/// What a lock excludes (fcntl(2), F_OFD_SETLK).
+/// Of a file, or of one byte, even beyond its end (fcntl(2), F_OFD_SETLK). All but a shared lock
+/// exclude every other one, and need a file that is open for writing.
 enum LockKind: Sendable, Hashable {
-  /// Exclusive locks of the file.
   case shared
-  /// Every other lock of the file, which must be open for writing.
   case exclusive
-  /// Every other lock of one byte, even beyond the end of the file, which must be open for writing.
   case byte(Int64)
 }
 
@@ -99,12 +96,12 @@ protocol Disk: Sendable {
   /// In seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
-  /// Does not wait; false if another conflicting lock is held. Throws if the file system cannot lock.
-  /// The lock belongs to the open file description: a second one in the same process conflicts like
-  /// one of another process, and the kernel releases it when the process ends.
+  /// Does not wait; false if a conflicting lock is held. Throws if the file system cannot lock. The
+  /// lock belongs to the open file description: a second one in the same process conflicts like one
+  /// of another process, and the kernel releases it when the process ends.
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
-  /// Call it before `close`: a child process that is being started holds a copy of every descriptor,
-  /// and with it the lock, until it executes its program.
+  /// Call it before `close`: a child process that is being started holds a copy of every
+  /// descriptor, and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32, _ kind: LockKind)
   /// Whether another open file description holds a conflicting lock (fcntl(2), F_OFD_GETLK).
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool

@@ -153,11 +153,11 @@ extension EntryDirectory {
   func pin() throws(DiskError) -> Bool {
     guard try disk.status(of: recordPath) != nil else { return false }
     do throws(DiskError) {
-      // With the lock, no eviction is between looking for the mark and removing the record.
+      // With the lock, no eviction is between looking for the mark and removing the record. Without
+      // it, the entry is being written; or it is being evicted, and its record goes within this time.
       let lock = try WriterLock.acquire(self)
       defer { withExtendedLifetime(lock) {} }
       if try !isPinned { try disk.makeFile(pinPath) }
-      // The entry is being written; or it is being evicted, and its record goes within this time.
       if lock == nil { usleep(50_000) }
       // The first record of an entry does not survive a power cut by itself.
       try disk.syncFile(recordPath)

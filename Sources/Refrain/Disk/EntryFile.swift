@@ -8,8 +8,8 @@ package import Foundation
 /// An open file, which is unlocked and closed when its last user releases it: so a late call cannot
 /// reach another file that reuses the descriptor. Its calls block, but for `readWithoutWaiting`.
 ///
-/// The data of one generation is a sparse file, byte x of the resource at offset x. A shared lock
-/// keeps other processes from truncating bytes in use.
+/// The data of one generation is a sparse file, byte x of the resource at offset x, with a shared
+/// lock, which keeps other processes from truncating it.
 package final class EntryFile: Sendable {
   let path: String
   package let descriptor: Int32
@@ -88,14 +88,12 @@ package final class EntryFile: Sendable {
   func holes() throws(DiskError) -> RangeSet<Int64> { try disk.holes(in: descriptor) }
 }
 
-/// The right to change one entry's files: a byte of the file `locks`, at an offset derived from the
-/// entry's name, that its writer locks by a descriptor of its own. The file stays empty: bytes beyond
-/// the end can be locked. A file per entry, made and removed each time, cost more than everything
-/// else.
+/// The right to change one entry's files: a lock of one byte of the file `locks`, at an offset
+/// derived from the entry's name. The file stays empty: bytes beyond the end can be locked. A file
+/// per entry, made and removed each time, cost more than everything else.
 ///
-/// If the file system cannot lock, other processes are not kept out. They never corrupt each other's
-/// bytes: every generation has file names of its own, and no part of a file is freed without a lock.
-/// But one may undo what another has stored.
+/// If the file system cannot lock, one process may undo what another has stored, but never corrupt
+/// it: every generation has file names of its own, and no part of a file is freed without a lock.
 enum WriterLock {
   static let fileName = "locks"
 
@@ -148,10 +146,8 @@ package struct RegularFile {
 
   /// Returns the bytes of a range; fewer if the file is shorter by now, none if it cannot be read.
   package func bytes(in range: Range<Int64>) -> [UInt8] {
-    do {
-      try handle.seek(toOffset: UInt64(range.lowerBound))
-      return [UInt8](try handle.read(upToCount: range.count) ?? Data())
-    } catch { return [] }
+    guard (try? handle.seek(toOffset: UInt64(range.lowerBound))) != nil else { return [] }
+    return [UInt8]((try? handle.read(upToCount: range.count)) ?? Data())
   }
 
   package func close() { try? handle.close() }

@@ -27,7 +27,7 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var variant: String?
   /// Whether a shared cache may use it.
   var isSharable = false
-  /// When a request was made that may have changed the resource.
+  /// When a request may have changed the resource.
   var invalidatedAt: Date?
   /// The key of the first resource of its group; nil if none is known.
   var group: String?
@@ -98,9 +98,7 @@ extension EntryDirectory {
 
     /// `spans` without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
-      let end = min(data?.size ?? 0, record.length ?? .max)
-      guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
-      return spans.subtracting(RangeSet(end..<last))
+      spans.intersection(RangeSet(0..<min(data?.size ?? 0, record.length ?? .max)))
     }
   }
 
@@ -142,7 +140,7 @@ extension EntryDirectory {
     (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0) }
   }
 
-  /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
+  /// Opens the data file, too, and accepts only spans that it can hold.
   func load(_ mode: OpenMode = .read) throws(Problem) -> Contents {
     var contents = try reading { try read(opening: mode) }
     let held = contents.spansInFile
@@ -155,7 +153,7 @@ extension EntryDirectory {
     return contents
   }
 
-  /// Reads an entry without opening its data file: for listing and checking thousands of them.
+  /// Does not open the data file: for listing and checking thousands of entries.
   func loadRecord() throws(Problem) -> Contents { try reading { try read(opening: nil) } }
 
   /// Throws what a failure says about the entry.
@@ -171,10 +169,9 @@ extension EntryDirectory {
   }
 
   /// Lists the files, then reads the record, then what belongs to it: again if another process
-  /// replaces the record meanwhile, or is shortening the data file, which takes as long as a sync.
-  ///
-  /// The order matters: a journal is removed only after a record that claims its spans was written.
-  /// So if no journal was listed, the record that is read afterwards claims everything.
+  /// replaces the record meanwhile, or is shortening the data file. The order matters: a journal is
+  /// removed after a record that claims its spans was written. So if none was listed, the record
+  /// that is read afterwards claims everything.
   private func read(opening mode: OpenMode?) throws -> Contents {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }

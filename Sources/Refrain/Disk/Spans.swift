@@ -38,10 +38,9 @@ extension RangeSet<Int64> {
 /// the sidecar, which the next sync replaces. It is valid until the machine restarts
 /// (`BootIdentity`): a killed process loses nothing, and after a power cut it is ignored.
 ///
-/// A fetch has one record for the span that it extends, and overwrites it after each commit: so the
-/// journal grows with the number of spans, not of chunks. No record crosses a page, so a killed
-/// process leaves it either as it was or as it is to be; one that is read while it is written fails
-/// its checksum, and is skipped.
+/// A fetch has one record for the span that it extends, and overwrites it after each commit. No
+/// record crosses a page, so a killed process leaves it as it was or as it is to be; one that is read
+/// while it is written fails its checksum, and is skipped.
 enum SpanJournal {
   static let suffix = ".spans"
   /// Of the header as of each record, in bytes.
@@ -96,9 +95,10 @@ final class JournalFile: Sendable {
   private let file: EntryFile
   private let end = Atomic(Int64(SpanJournal.recordSize))
 
-  init(path: String, bootIdentity: String, disk: any Disk) throws(DiskError) {
-    file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
-    try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
+  init(in directory: EntryDirectory, named name: String) throws(DiskError) {
+    file = try EntryFile(
+      path: "\(directory.path)/\(name)", mode: .create, lock: nil, disk: directory.disk)
+    try file.write(SpanJournal.header(bootIdentity: directory.bootIdentity), at: 0)
   }
 
   /// Returns the run to write for a range, which extends the `last` one if it continues there.

@@ -8,8 +8,8 @@ import Foundation
 #endif
 
 struct SystemDisk: Disk {
-  /// Otherwise every lock fails as on a file system without locks: in the container of an app group,
-  /// where iOS, tvOS and visionOS end a suspended app that holds one (exception code 0xdead10cc).
+  /// Otherwise every lock fails: in the container of an app group, where iOS, tvOS and visionOS end
+  /// a suspended app that holds one (exception code 0xdead10cc).
   let locksFiles: Bool
 
   init(for directory: String = "") {

@@ -70,7 +70,7 @@ final class Entry: Sendable {
 
   func release() { closeIfUnused { $0.readers -= 1 } }
 
-  /// Returns false if the entry is closed already.
+  /// False if the entry is closed already.
   @discardableResult
   func beginTask() -> Bool {
     state.withLock { state in
@@ -87,8 +87,7 @@ final class Entry: Sendable {
       // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: delay)
       guard beginTask() else { return }
-      let next = await storage.sync(generation)
-      if let next { syncSoon(generation, after: next) }
+      if let next = await storage.sync(generation) { syncSoon(generation, after: next) }
       endTask()
     }
   }
@@ -172,8 +171,7 @@ final class Entry: Sendable {
   }
 
   /// Makes `next` the current generation in place of `last`, whose readers continue if `keepsLast`;
-  /// `body` runs before what fills `last` leaves it. False if it is not current any more, or the
-  /// entry is closed.
+  /// `body` runs before what fills `last` leaves it. False if another one is current.
   func replace(
     _ last: Generation, with next: Generation, keepsLast: Bool = false, _ body: () -> Void = {}
   ) -> Bool {
@@ -182,7 +180,7 @@ final class Entry: Sendable {
       guard state.current === last, !state.isClosed else { return false }
       if keepsLast { state.earlier.append(last) }
       state.current = next
-      // It may wait for bytes of the generation before, which are not stored any more.
+      // It may wait for bytes of `last`, which are not stored any more.
       filler = state.filler.take()
       startFilling(&state)
       return true
@@ -229,7 +227,7 @@ final class Entry: Sendable {
 
   var group: String? { firstOfGroup.withLock(\.self) }
 
-  /// Returns whether the group is another one than before. A part that is opened by itself stays one.
+  /// Returns whether the group has changed. A part that is opened by itself stays one.
   @discardableResult
   private func joinGroup(of resource: Resource) -> Bool {
     guard let first = resource.policy.group?.first.rawValue, first != key.rawValue else {

@@ -31,8 +31,8 @@ final class EntryTable: Sendable {
     (self.most, self.patience) = (most, patience)
   }
 
-  /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may be
-  /// open, those held only for speed are released, and the caller's task waits a little.
+  /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may
+  /// be open, those held only for speed are released, and the caller's task waits a little.
   func entry(
     for key: CacheKey, open: @Sendable @escaping () -> Entry
   ) async throws -> Entry {
@@ -108,8 +108,7 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  /// `release` releases entries held only for speed, and returns whether there were any. Returns a
-  /// number for `removeHolder`.
+  /// `release` returns whether anything was held. Returns a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
     let number = UInt64.random(in: .min ... .max)
     state.withLock { $0.holders[number] = release }
@@ -118,7 +117,6 @@ final class EntryTable: Sendable {
 
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
-  /// Returns whether anything was held.
   @discardableResult
   func releaseIdle() -> Bool {
     let releases = state.withLock { Array($0.holders.values) }
@@ -159,8 +157,7 @@ final class EntryTable: Sendable {
   }
 }
 
-/// An entry that is held open, until this is deallocated, so that requests for stored and fresh bytes
-/// are answered without waiting.
+/// Holds an entry open, so that requests for stored and fresh bytes are answered without waiting.
 package final class EntryLease: Sendable {
   private let entry: Entry
 
@@ -176,11 +173,9 @@ package final class EntryLease: Sendable {
     entry.release()
   }
 
-  package var key: CacheKey { entry.key }
-
   package var now: Moment { entry.now }
 
-  /// Returns the stored response, if it may be used without asking the origin and is not removed.
+  /// Nil unless the stored response may be used without asking the origin, and is not removed.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     let (known, file) =
       entry.current?.withState { state -> (StoredResponse?, EntryFile?) in
@@ -194,8 +189,7 @@ package final class EntryLease: Sendable {
   package func file(of known: StoredResponse, holding range: ByteRange) -> EntryFile? {
     guard let generation = entry.current else { return nil }
     let found = generation.withState { state -> EntryFile? in
-      let stored = state.stored.range(containing: range.lowerBound)
-      let isStored = stored.map { $0.upperBound >= range.upperBound } ?? false
+      let isStored = state.stored.end(from: range.lowerBound) >= range.upperBound
       return state.known === known && isStored ? state.file : nil
     }
     guard let file = found else { return nil }

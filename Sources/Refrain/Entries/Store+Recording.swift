@@ -3,15 +3,9 @@ import Foundation
 import RefrainLocks
 
 /// Records what is stored, durably: data, then record, then the name. So the record on disk never
-/// claims bytes that are not in its file; while a generation is replaced, the record names a file that
-/// is gone, and counts as empty. The next writer removes files that no record names.
+/// claims bytes that are not in its file; while a generation is replaced, it names a file that is
+/// gone, and counts as empty. The next writer removes files that no record names.
 extension Store {
-  func makeJournal(_ files: Files) throws(DiskError) -> JournalFile {
-    try JournalFile(
-      path: "\(directory.path)/\(files.journalName)", bootIdentity: directory.bootIdentity,
-      disk: directory.disk)
-  }
-
   func record(
     _ generation: Generation, _ files: Files, spans: RangeSet<Int64>
   ) throws -> EntryRecord {
@@ -57,7 +51,7 @@ extension Store {
     files.epoch += 1
     // Commits from here on go to the next journal. A crash before the record is replaced leaves the
     // old record and both journals; a crash after it, the new record and the next journal.
-    let next = isLast ? nil : try makeJournal(files)
+    let next = isLast ? nil : try JournalFile(in: directory, named: files.journalName)
     let (stored, file, changes) = generation.withState { state in
       state.storage.beginSync(at: .now, nextJournal: next)
       return (state.stored, state.file, state.storage.changes)
@@ -228,9 +222,8 @@ extension Store {
     return true
   }
 
-  /// Removes the entry's files, but the record and its marks if it `keepsRecord`, and subtracts
-  /// their size from the usage. What is being read of them stays counted, as reserved: no
-  /// measurement sees it any more.
+  /// Removes the entry's files, or all but the record and the marks, and subtracts their size from
+  /// the usage, but for what is being read of them: no measurement sees it any more.
   func removeFiles(keepsRecord: Bool = false) throws(DiskError) {
     open = nil
     let read = try directory.bytesInUse()

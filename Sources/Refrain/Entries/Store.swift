@@ -5,14 +5,13 @@ import RefrainLocks
 /// The owner of an open entry's files: data, record, journal and lock. They are made when the first
 /// byte arrives, synced while bytes arrive, and recorded when the last holder leaves.
 ///
-/// Called from tasks on `IOThreads` only, because every method blocks: what a player waits for on
-/// `IOThreads.shared`, and syncs on `IOThreads.background`. A default actor runs where its caller's
-/// task prefers.
+/// Every method blocks. A default actor runs where its caller's task prefers: on `IOThreads.shared`
+/// what a player waits for, and syncs on `IOThreads.background`.
 actor Store {
   let directory: EntryDirectory
   let name: String
   let key: CacheKey
-  /// The resource's URL in events and errors, without user and password.
+  /// Without user and password.
   let url: String
   let evictor: Evictor
   let budget: DiskBudget
@@ -23,13 +22,12 @@ actor Store {
   var writer: (lock: EntryFile, counted: DiskBudget.Before)?
   /// The generation that is being written; nil without a writer.
   var open: (generation: Generation, files: Files)?
-  /// Bytes reserved for the entry's files besides its data, and for removed ones that are still read.
+  /// Bytes reserved for files besides the data, and for removed files that are still read.
   var (overhead, held): (Int64, Int64) = (0, 0)
 
   struct Files: Sendable {
     var id: String
     var fileName: String
-    /// Of the record, or of the journal that is written to.
     var epoch: Int
 
     var journalName: String { SpanJournal.fileName(generation: id, epoch: epoch) }
@@ -113,12 +111,10 @@ actor Store {
     }
     // What was loaded without the lock may be out of date.
     var contents: EntryDirectory.Contents?
-    do throws(EntryDirectory.Problem) {
-      let found = try directory.load(.readWrite)
-      if found.record.key == key.rawValue { contents = found }
-    } catch {
+    do throws(EntryDirectory.Problem) { contents = try directory.load(.readWrite) } catch {
       if case .unreadable(let failure) = error { throw failure }
     }
+    if contents?.record.key != key.rawValue { contents = nil }
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
     if decision == .resume, let contents { return try resume(generation, contents) }
     if decision == .stream {
@@ -170,7 +166,7 @@ actor Store {
     // Interrupted syncs may have left journals: they count until the record is replaced.
     let (id, name) = (contents.record.generation, contents.record.file)
     let files = Files(id: id, fileName: name, epoch: contents.lastEpoch + 1)
-    let journal = try makeJournal(files)
+    let journal = try JournalFile(in: directory, named: files.journalName)
     open = (generation, files)
     let allocated = try contents.file?.status().allocated ?? 0
     generation.withState { state in
@@ -190,7 +186,7 @@ actor Store {
     let files = Files(id: id, fileName: "\(id).\(ending)", epoch: 1)
     let path = "\(directory.path)/\(files.fileName)"
     let file = try EntryFile(path: path, mode: .create, disk: directory.disk)
-    let journal = try makeJournal(files)
+    let journal = try JournalFile(in: directory, named: files.journalName)
     try directory.write(record(generation, files, spans: .init()), durably: false)
     open = (generation, files)
     generation.withState { state in

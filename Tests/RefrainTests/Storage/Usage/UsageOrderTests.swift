@@ -128,7 +128,7 @@ struct UsageOrderTests {
     try FileManager.default.createDirectory(
       atPath: directory.path, withIntermediateDirectories: true)
     let journal = try JournalFile(
-      path: "\(directory.path)/journal", bootIdentity: "boot", disk: disk)
+      in: EntryDirectory(path: directory.path, disk: disk, bootIdentity: "boot"), named: "journal")
     var last: JournalFile.Run?
     for start in stride(from: 0, to: 2000, by: 100) as StrideTo<Int64> {
       let run = journal.run(for: start..<start + 100, after: last)
