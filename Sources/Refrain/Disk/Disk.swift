@@ -41,7 +41,6 @@ struct FileStatus: Sendable, Hashable {
   /// Allocated blocks, in bytes.
   var allocated: Int64
   var size: Int64
-  /// In seconds since 1970.
   var changed: Double
   /// 0 for an open file that was removed.
   var links: Int

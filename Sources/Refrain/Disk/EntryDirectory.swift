@@ -72,29 +72,31 @@ struct EntryDirectory: Sendable {
   /// Removes the entry, or frees at least the last `bytes` stored, in whole blocks, and returns its
   /// key, if it has a record. The caller holds its `WriterLock`.
   func evict(_ bytes: Int64?) throws -> CacheKey? {
-    var contents: Contents?
-    do throws(Problem) { contents = try loadRecord() } catch {
+    var record: EntryRecord?
+    do throws(Problem) {
+      record = try reading { try disk.contents(of: recordPath).map(EntryRecord.decode) }
+    } catch {
       // No process can have opened an entry without a readable record.
       if case .unreadable = error { throw error }
     }
     var file: EntryFile?
-    if let contents, contents.data?.kind == .file {
-      let data = "\(path)/\(contents.record.file)"
+    if let data = record.map({ "\(path)/\($0.file)" }), try disk.status(of: data)?.kind == .file {
       file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
     }
     defer { withExtendedLifetime(file) {} }
     if file?.isLocked == false { throw InUse() }
-    if let bytes, let contents, let file, case .success = file.locking {
-      try shorten(file, contents, by: bytes)
+    if let bytes, let file, case .success = file.locking {
+      try shorten(file, by: bytes)
     } else {
       // Readers keep a removed file, but would reach the end of a truncated one.
       try removeFiles()
     }
-    return contents.map { CacheKey(rawValue: $0.record.key) }
+    return record.map { CacheKey(rawValue: $0.key) }
   }
 
   /// The record durably drops the bytes before the file is truncated.
-  private func shorten(_ file: EntryFile, _ contents: Contents, by bytes: Int64) throws {
+  private func shorten(_ file: EntryFile, by bytes: Int64) throws {
+    let contents = try loadRecord()
     // The record is about to include spans that only a journal held.
     try file.sync()
     var spans = contents.spans

@@ -89,7 +89,6 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// As `settledEntry`, held once more.
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
