@@ -30,7 +30,7 @@ public final class MediaCache: Sendable {
 
   init(
     directory: URL, configuration: Configuration, disk given: (any Disk)?,
-    bootIdentity: String = BootIdentity.current, places: EntryPlaces = .ofProcess
+    bootIdentity: String = BootIdentity.current, table: EntryTable = EntryTable()
   ) throws {
     // Without a slash at its end.
     let folder = directory.standardizedFileURL.path
@@ -38,7 +38,9 @@ public final class MediaCache: Sendable {
     do throws(DiskError) {
       events = EventStreams(unheard: try Self.create(folder, on: disk))
     } catch {
-      throw error.problem(ofDirectory: folder)
+      throw MediaCacheError(
+        .storage, "The cache directory \(folder) cannot be used: \(error.reason).",
+        remedy: "Name a folder that can be written to; no part of its path may be a file.")
     }
     self.configuration = configuration
     budget = DiskBudget(
@@ -46,7 +48,7 @@ public final class MediaCache: Sendable {
       clock: configuration.clock
     ) { [events] in events.send($0) }
     privateFiles = PrivateFiles("\(budget.directory)/private", disk: disk)
-    table = EntryTable(places: places)
+    self.table = table
     let origin = configuration.origin(configuration.transport ?? Self.platformTransport())
     evictor = Evictor(budget: budget, table: table) { [events] event in
       if case .evicted(_, let bytes) = event { origin.counters.noteEvicted(bytes) }

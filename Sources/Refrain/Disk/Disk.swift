@@ -6,7 +6,9 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
   var path: String
   var code: Int32
 
-  var description: String { "\(operation) \(path): \(String(cString: strerror(code)))" }
+  var description: String { "\(operation) \(path): \(reason)" }
+
+  var reason: String { String(cString: strerror(code)) }
 
   /// The file system is full, the user's quota is exhausted, or a file may not grow further.
   var isNoSpace: Bool { code == ENOSPC || code == EDQUOT || code == EFBIG }
@@ -15,19 +17,9 @@ struct DiskError: Error, Sendable, Hashable, CustomStringConvertible {
 
   var isRefused: Bool { code == EROFS || code == EACCES || code == EPERM }
 
-  /// Something other than an ordinary file has the name: a directory, a link, or a socket.
   var isObstacle: Bool { code == EISDIR || code == ELOOP || code == ENXIO || code == EINVAL }
 }
 
-extension DiskError {
-  func problem(ofDirectory path: String) -> MediaCacheError {
-    MediaCacheError(
-      .storage, "The cache directory \(path) cannot be used: \(String(cString: strerror(code))).",
-      remedy: "Name a folder that can be written to; no part of its path may be a file.")
-  }
-}
-
-/// How a file is opened, always with close-on-exec.
 enum OpenMode: Sendable {
   case read
   /// The file must exist, and keeps its contents.
@@ -42,7 +34,6 @@ struct FileStatus: Sendable, Hashable {
   enum Kind: Sendable, Hashable {
     case file
     case directory
-    /// A link, a pipe, a socket or a device.
     case other
   }
 
@@ -50,37 +41,25 @@ struct FileStatus: Sendable, Hashable {
   /// Allocated blocks, in bytes.
   var allocated: Int64
   var size: Int64
-  /// In seconds since 1970.
   var changed: Double
   /// 0 for an open file that was removed.
   var links: Int
-  /// No two files of a running system share both.
-  var identity: Identity
-
-  struct Identity: Sendable, Hashable {
-    var device: UInt64
-    var inode: UInt64
-  }
+  var inode: UInt64
 }
 
-/// What a lock excludes (fcntl(2), F_OFD_SETLK).
+/// Of a file, or of one byte, even beyond its end (fcntl(2), F_OFD_SETLK). All but a shared lock
+/// exclude every other one, and need a file that is open for writing.
 enum LockKind: Sendable, Hashable {
-  /// Exclusive locks of the file.
   case shared
-  /// Every other lock of the file, which must be open for writing.
   case exclusive
-  /// Every other lock of one byte, even beyond the end of the file, which must be open for writing.
   case byte(Int64)
 }
 
-/// The disk operations that the store needs: the system calls themselves, or a test double that
-/// loses unsynced bytes, fails or fills up. Every call blocks unless noted otherwise; only
-/// Refrain's own threads make them.
+/// The system calls that the store needs, or a test double. They block unless noted otherwise.
 protocol Disk: Sendable {
   /// mkdir(2), for the owner alone. An existing directory is no error.
   func makeDirectory(_ path: String) throws(DiskError)
-  /// Keeps a directory, and everything that will be made in it, out of backups, and readable on a
-  /// locked device. Does nothing on Linux. Throws the error of Foundation.
+  /// Keeps a directory out of backups, and readable on a locked device; does nothing on Linux.
   func setStoredMediaAttributes(_ path: String) throws
   /// open(2). A new file is for the owner alone (mode 0600).
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32
@@ -101,8 +80,7 @@ protocol Disk: Sendable {
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) throws(DiskError) -> Int
-  /// Reads bytes at `offset` from the page cache, and returns their number; nil if there are none
-  /// or the system cannot say. Never blocks, so any thread may call it (preadv2(2), RWF_NOWAIT).
+  /// As `read`, from the page cache; nil if it has nothing (preadv2(2), RWF_NOWAIT). Never blocks.
   func readWithoutWaiting(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
   ) -> Int?
@@ -110,29 +88,26 @@ protocol Disk: Sendable {
   func status(of descriptor: Int32) throws(DiskError) -> FileStatus
   /// lstat(2). Nil if nothing has that name.
   func status(of path: String) throws(DiskError) -> FileStatus?
-  /// Returns every name in a directory except `.` and `..` (readdir(3)); none if there is no such
-  /// directory. Throws if the directory cannot be read.
+  /// The names in a directory except `.` and `..` (readdir(3)); none if there is no directory.
   func names(in path: String) throws(DiskError) -> [String]
-  /// Returns the ranges without blocks in a sparse file (lseek(2), SEEK_HOLE); none if the system
-  /// cannot distinguish a hole from written zeros.
+  /// The ranges without blocks (lseek(2), SEEK_HOLE); none if the system does not report them.
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64>
-  /// Sets the time of the last change, in seconds since 1970 (utimensat(2)).
+  /// In seconds since 1970 (utimensat(2)).
   func setChangeTime(of path: String, to time: Double) throws(DiskError)
 
-  /// Locks without waiting; false if another conflicting lock is held. Throws if the file system
-  /// cannot lock. The lock belongs to the open file description: a second one in the same process
-  /// conflicts like one of another process, and the kernel releases it when the process ends.
+  /// Does not wait; false if a conflicting lock is held. Throws if the file system cannot lock. The
+  /// lock belongs to the open file description: a second one in the same process conflicts like one
+  /// of another process, and the kernel releases it when the process ends.
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool
-  /// Releases a lock. Call it before `close`: a child process that is being started holds a copy of
-  /// every descriptor, and with it the lock, until it executes its program.
+  /// Call it before `close`: a child process that is being started holds a copy of every
+  /// descriptor, and with it the lock, until it executes its program.
   func unlock(_ descriptor: Int32, _ kind: LockKind)
   /// Whether another open file description holds a conflicting lock (fcntl(2), F_OFD_GETLK).
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool
 }
 
 extension Disk {
-  /// Returns the contents of a small file, cut at `limit`; nil if it is missing. Throws EINVAL for
-  /// anything but an ordinary file.
+  /// Nil if the file is missing. Throws EINVAL for anything but an ordinary file.
   func contents(of path: String, limit: Int = 64 << 20) throws(DiskError) -> [UInt8]? {
     do throws(DiskError) {
       let file = try EntryFile(path: path, mode: .read, lock: nil, disk: self)
@@ -143,7 +118,6 @@ extension Disk {
     }
   }
 
-  /// Makes or empties a file, and writes it. With `syncs`, the bytes survive a power cut on return.
   func makeFile(
     _ path: String, with bytes: [UInt8] = [], syncs: Bool = false
   ) throws(DiskError) {
@@ -168,25 +142,21 @@ extension Disk {
     }
   }
 
-  /// Removes a directory if it is empty. One that is left does no harm; nor does a file or a link.
+  /// One that is left does no harm; nor does a file or a link.
   func removeIfEmpty(_ path: String) {
     if (try? status(of: path))?.kind == .directory { try? remove(path) }
   }
 
-  /// Opens a file, made if it is missing, and locks it against other processes and threads. Polls;
-  /// nil if the file stays locked for too long, or cannot be locked.
+  /// Opens a file, made if it is missing, and locks it. Polls; nil if it stays locked for too long,
+  /// or cannot be locked.
   func openLocked(_ path: String, within patience: Duration) -> EntryFile? {
     let start = ContinuousClock.now
     var pause: UInt32 = 20
     while let file = try? EntryFile(path: path, mode: .lock, lock: .exclusive, disk: self),
       case .success(let isLocked) = file.locking
     {
-      // The directory may have been removed and made again in the meantime.
-      if isLocked, let found = try? status(of: path),
-        found.identity == (try? file.status().identity)
-      {
-        return file
-      }
+      // It may have been removed with its directory, and made again in the meantime.
+      if isLocked, !file.isUnlinked { return file }
       guard ContinuousClock.now - start < patience else { return nil }
       usleep(pause)
       pause = min(pause * 2, 2000)

@@ -12,37 +12,22 @@ struct EntryDirectory: Sendable {
 
   var name: String { path.split(separator: "/").last.map(String.init) ?? path }
 
-  /// The directory of all entries whose names end in the same two digits.
   var shardPath: String { path.parentPath }
 
-  /// The file of all locks of writers (`WriterLock`), in the cache directory.
+  /// In the cache directory.
   var lockPath: String { "\(shardPath.parentPath.parentPath)/\(WriterLock.fileName)" }
 
-  // MARK: Directories
-
-  /// Returns whether the directory was missing, provided that the caller holds the lock.
-  func create() throws(DiskError) -> Bool {
-    let isNew = try disk.status(of: path) == nil
-    try disk.makeDirectories(path)
-    return isNew
-  }
-
-  /// Makes the names of the entry's parent directories survive a power cut. `create` does not,
-  /// because no bytes are stored yet that would be worth the wait.
+  /// Makes the names of the entry, its shard, and the directory of all shards survive a power cut.
   func syncParents() throws(DiskError) {
     var parent = path
-    // The shard, the directory of all shards, and the cache directory.
     for _ in 0..<3 {
       parent = parent.parentPath
-      if parent.isEmpty { return }
-      try disk.syncDirectory(parent)
+      if !parent.isEmpty { try disk.syncDirectory(parent) }
     }
   }
 
-  // MARK: Changing
-
-  /// Replaces the sidecar by rename(2), and keeps the time of last access with `keepsAge`. Unless
-  /// `durably`, a power cut may leave neither the old record nor the new one.
+  /// Replaces the sidecar, and keeps the time of last access with `keepsAge`. Unless `durably`, a
+  /// power cut may leave neither the old record nor the new one.
   func write(_ record: EntryRecord, durably: Bool, keepsAge: Bool = false) throws {
     let bytes = try record.encoded()
     let temporary = "\(recordPath).new"
@@ -54,7 +39,7 @@ struct EntryDirectory: Sendable {
     if durably { try disk.syncDirectory(path) }
   }
 
-  /// Removes all files but the record, its marks and those named.
+  /// Keeps also the record and the marks.
   func removeOthers(than names: Set<String>) throws(DiskError) {
     for name in try disk.names(in: path)
     where name != EntryRecord.fileName && !Self.isMark(name) && !names.contains(name) {
@@ -81,14 +66,12 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  // MARK: Evicting
-
   /// Another process reads the entry, of which nothing was removed.
   struct InUse: Error {}
 
-  /// Removes the entry unless a process reads it, and returns its key, if it has a record. The
-  /// caller holds its `WriterLock`.
-  func removeUnused() throws -> CacheKey? {
+  /// Removes the entry, or frees at least the last `bytes` stored, in whole blocks, and returns its
+  /// key, if it has a record. The caller holds its `WriterLock`.
+  func evict(_ bytes: Int64?) throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
       record = try reading { try disk.contents(of: recordPath).map(EntryRecord.decode) }
@@ -96,40 +79,37 @@ struct EntryDirectory: Sendable {
       // No process can have opened an entry without a readable record.
       if case .unreadable = error { throw error }
     }
-    let file = try record.flatMap { try lockedDataFile($0) }
+    var file: EntryFile?
+    if let data = record.map({ "\(path)/\($0.file)" }), try disk.status(of: data)?.kind == .file {
+      file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
+    }
     defer { withExtendedLifetime(file) {} }
-    try removeFiles()
+    if file?.isLocked == false { throw InUse() }
+    if let bytes, let file, case .success = file.locking {
+      try shorten(file, by: bytes)
+    } else {
+      // Readers keep a removed file, but would reach the end of a truncated one.
+      try removeFiles()
+    }
     return record.map { CacheKey(rawValue: $0.key) }
   }
 
-  /// Frees at least the last `bytes` stored, in whole blocks, unless a process reads the entry. The
-  /// caller holds its `WriterLock`.
-  ///
-  /// The record durably drops the bytes before the file is truncated, so it never claims bytes that
-  /// are not in the file. If the file cannot be truncated, the whole entry is removed.
-  func shorten(by bytes: Int64) throws -> CacheKey? {
+  /// The record durably drops the bytes before the file is truncated.
+  private func shorten(_ file: EntryFile, by bytes: Int64) throws {
     let contents = try loadRecord()
-    var spans = contents.spans
-    guard let file = try lockedDataFile(contents.record) else { return try removeUnused() }
     // The record is about to include spans that only a journal held.
     try file.sync()
-    var cut = spans.ranges.last?.upperBound ?? 0
-    var dropped: Int64 = 0
+    var spans = contents.spans
+    var (cut, dropped) = (spans.ranges.last?.upperBound ?? 0, Int64(0))
     for range in spans.ranges.reversed() where dropped < bytes {
-      cut = max(range.lowerBound, range.upperBound - (bytes - dropped))
       // The file system frees whole blocks, nearly always of 4 KiB.
-      cut = cut / 4096 * 4096
+      cut = max(range.lowerBound, range.upperBound - (bytes - dropped)) / 4096 * 4096
       dropped += range.upperBound - max(cut, range.lowerBound)
     }
     spans.remove(contentsOf: cut..<Int64.max)
     let size = try file.status().size
     try replace(contents, claiming: spans)
-    do throws(DiskError) {
-      try file.truncate(to: min(cut, size))
-    } catch {
-      try removeFiles()
-    }
-    return CacheKey(rawValue: contents.record.key)
+    try file.truncate(to: min(cut, size))
   }
 
   /// Replaces a record and its journals by a record with these spans, whose bytes are synced.
@@ -142,69 +122,57 @@ struct EntryDirectory: Sendable {
     try removeOthers(than: [record.file])
   }
 
-  /// Returns the size of the files that are being read: it is freed when their last reader ends.
+  /// The size of the files that are being read: it is freed when their last reader ends.
   func bytesInUse() throws(DiskError) -> Int64 {
     var sum: Int64 = 0
-    for (name, status) in try files()?.statuses ?? [] {
-      let isData = name != EntryRecord.fileName && !name.hasSuffix(SpanJournal.suffix)
-      guard isData, status.kind == .file, status.allocated > 0 else { continue }
+    for (name, status) in try files()?.statuses ?? []
+    where status.kind == .file && name != EntryRecord.fileName {
       let file = try EntryFile(path: "\(path)/\(name)", mode: .read, lock: nil, disk: disk)
       // If the file system cannot lock, readers cannot be detected.
       if (try? file.isLocked(against: .exclusive)) == true { sum += status.allocated }
     }
     return sum
   }
-
-  /// Returns the data file, locked against every reader; nil if it is missing or the file system
-  /// cannot lock: then only the whole entry can be removed.
-  private func lockedDataFile(_ record: EntryRecord) throws -> EntryFile? {
-    let data = "\(path)/\(record.file)"
-    guard try disk.status(of: data)?.kind == .file else { return nil }
-    let file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
-    guard file.isLocked else { throw InUse() }
-    // Other readers keep a removed file, but would reach the end of a truncated one.
-    if case .failure = file.locking { return nil }
-    return file
-  }
 }
 
-/// Marks entries that are never evicted.
-///
-/// The mark is an empty file beside the record. So it can be set while another process writes the
-/// entry and replaces its record, it outlives the generation, and listing the directory shows it.
+/// Marks beside the record: empty files that belong to the entry and to none of its generations. An
+/// entry can be marked while another process writes it, and a scan of names finds the marks.
 extension EntryDirectory {
+  /// Of entries that are never evicted.
   static let pinName = "pinned"
+  /// Followed by the seconds for which an entry stays after its last use (`ResourcePolicy.keep`).
+  private static let keepPrefix = "keep-"
 
   private var pinPath: String { "\(path)/\(Self.pinName)" }
 
-  /// Marks the entry, durably; false if there is none, or it is being evicted.
-  func pin() throws(DiskError) -> Bool {
-    guard try disk.status(of: recordPath) != nil else { return false }
-    do throws(DiskError) {
-      // With the lock, no eviction is between looking for the mark and removing the record.
-      let lock = try WriterLock.acquire(self)
-      defer { withExtendedLifetime(lock) {} }
-      if try !isPinned { try disk.makeFile(pinPath) }
-      // The entry is being written; or it is being evicted, and its record goes within this time.
-      if lock == nil { usleep(50_000) }
-      // The first record of an entry does not survive a power cut by itself.
-      try disk.syncFile(recordPath)
-      try disk.syncDirectory(path)
-      try syncParents()
-    } catch {
-      guard error.isMissing else { throw error }
-      return false
-    }
-    let hasRecord = try disk.status(of: recordPath) != nil
-    let hasMark = try isPinned
-    return hasRecord && hasMark
-  }
+  static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
 
   var isPinned: Bool {
     get throws(DiskError) { try disk.status(of: pinPath) != nil }
   }
 
-  /// Removes the mark, durably; false if there was none.
+  /// Pins the entry, durably; false if there is none, or it is being evicted.
+  func pin() throws(DiskError) -> Bool {
+    guard try disk.status(of: recordPath) != nil else { return false }
+    do throws(DiskError) {
+      // With the lock, no eviction is between looking for the mark and removing the record. Without
+      // it, the entry is being written; or it is being evicted, and its record goes within this time.
+      let lock = try WriterLock.acquire(self)
+      defer { withExtendedLifetime(lock) {} }
+      if try !isPinned { try disk.makeFile(pinPath) }
+      if lock == nil { usleep(50_000) }
+      // The first record of an entry does not survive a power cut by itself.
+      try disk.syncFile(recordPath)
+      try disk.syncDirectory(path)
+      try syncParents()
+      return try disk.status(of: recordPath) != nil
+    } catch {
+      if error.isMissing { return false }
+      throw error
+    }
+  }
+
+  /// Lifts the pin, durably; false if there was none.
   func unpin() throws(DiskError) -> Bool {
     guard try isPinned else { return false }
     try remove(pinPath)
@@ -212,41 +180,25 @@ extension EntryDirectory {
     return true
   }
 
-  /// Returns the disk space that a pinned entry claims: all that it takes, now or once it is
-  /// complete. `length` is nil while unknown.
+  /// What a pinned entry claims of the disk, now or once it is complete, with a block each for the
+  /// directory and the record. Bounded: a damaged record may name any length.
   static func pinnedBytes(allocated: Int64, length: Int64?) -> Int64 {
-    max(allocated, min(length ?? 0, longestLength) + besideData)
+    max(allocated, min(length ?? 0, 1 << 45) + 8192)
   }
 
-  /// A bound of the claim, so that sums do not overflow if a damaged record names a huge length.
-  private static let longestLength: Int64 = 1 << 45
-  /// The directory and the record, a block each.
-  private static let besideData: Int64 = 8192
-}
-
-/// Marks entries that stay only for a time after their last use (`ResourcePolicy.keep`).
-///
-/// The mark is an empty file beside the record, named by the time. As with a pin, listing the
-/// directory shows it: a scan for entries to evict reads no records.
-extension EntryDirectory {
-  private static let keepPrefix = "keep-"
-
-  /// Returns the seconds that a file of this name marks; nil if it is no such mark.
   static func keep(markedBy name: String) -> Int64? {
     guard name.hasPrefix(keepPrefix) else { return nil }
     return Int64(name.dropFirst(keepPrefix.count)).flatMap { $0 >= 0 ? $0 : nil }
   }
 
-  /// Marks belong to the entry, and to none of its generations.
-  static func isMark(_ name: String) -> Bool { name == pinName || keep(markedBy: name) != nil }
-
-  /// Replaces the mark. Nil: the entry stays for as long as there is room.
-  func mark(keep seconds: Int64?) throws(DiskError) {
-    let wanted = seconds.map { "\(Self.keepPrefix)\($0)" }
-    var isMarked = false
-    for name in try disk.names(in: path) where Self.keep(markedBy: name) != nil {
-      if name == wanted { isMarked = true } else { try disk.remove("\(path)/\(name)") }
-    }
-    if let wanted, !isMarked { try disk.makeFile("\(path)/\(wanted)") }
+  /// Replaces the mark of an entry that has a record, and returns whether that changed anything.
+  func mark(keep seconds: Int64?) throws(DiskError) -> Bool {
+    let names = try disk.names(in: path)
+    let marks = names.filter { Self.keep(markedBy: $0) != nil }
+    let wanted = seconds.map { ["\(Self.keepPrefix)\($0)"] } ?? []
+    guard names.contains(EntryRecord.fileName), marks != wanted else { return false }
+    for mark in marks { try disk.remove("\(path)/\(mark)") }
+    for mark in wanted { try disk.makeFile("\(path)/\(mark)") }
+    return true
   }
 }

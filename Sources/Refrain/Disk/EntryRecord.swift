@@ -2,18 +2,18 @@
 import Foundation
 
 /// The sidecar of an entry: the contents of the data file beside it, and their resource. Replaced
-/// as a whole by rename(2), so that a reader sees either the old record or the new one.
+/// as a whole by rename(2).
 struct EntryRecord: Codable, Sendable, Hashable {
   static let version = 2
   static let fileName = "entry.json"
-  /// A bound that no valid epoch approaches.
+  /// No valid epoch approaches it.
   static let epochLimit = 1 << 52
 
   var version = EntryRecord.version
   var key: String
   var url: String
   var finalURL: String
-  /// The generation's name, from which its file names are derived.
+  /// The generation's name, with which its file names begin.
   var generation: String
   var file: String
   var length: Int64?
@@ -21,15 +21,15 @@ struct EntryRecord: Codable, Sendable, Hashable {
   var supportsRanges: Bool
   var validator: Validator
   var freshness: Freshness
-  /// The response's other fields, name and value in turn.
+  /// Name and value in turn.
   var headers: [String] = []
   /// The request's values of the fields in Vary.
   var variant: String?
   /// Whether a shared cache may use it.
   var isSharable = false
-  /// When a request was made that may have changed the resource.
+  /// When a request may have changed the resource.
   var invalidatedAt: Date?
-  /// The key of the first resource of its group (`ResourcePolicy.Group`); nil if none is known.
+  /// The key of the first resource of its group; nil if none is known.
   var group: String?
   /// The spans whose bytes were synced before this was written.
   var spans: [ByteRange]
@@ -47,7 +47,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return [UInt8](try encoder.encode(self))
   }
 
-  /// Reads a record, and checks everything that can be checked without the other files.
   static func decode(_ bytes: [UInt8]) throws(EntryDirectory.Problem) -> EntryRecord {
     guard let record = try? JSONDecoder().decode(EntryRecord.self, from: Data(bytes)),
       record.version == EntryRecord.version, record.length ?? 0 >= 0,
@@ -58,7 +57,6 @@ struct EntryRecord: Codable, Sendable, Hashable {
     return record
   }
 
-  /// Whether `name` is only a file name in the entry's own directory.
   static func isPlainName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.count <= 128 && name != fileName
       && !EntryDirectory.isMark(name) && !name.hasPrefix(".")
@@ -74,7 +72,6 @@ extension EntryDirectory {
     /// The time of change of the record, else of the directory, in seconds since 1970.
     var lastAccess: Double
 
-    /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
     var keep: Int64? { statuses.lazy.compactMap { EntryDirectory.keep(markedBy: $0.name) }.first }
 
     /// A mark without a record protects nothing.
@@ -85,28 +82,23 @@ extension EntryDirectory {
     }
   }
 
-  /// The files of an entry, and what its record and its journals claim.
   struct Contents: Sendable {
     var files: Files
     var record: EntryRecord
     /// The readable bytes: synced, or written since the machine was booted.
     var spans: RangeSet<Int64>
-    /// The part of `spans` that the sidecar itself records.
-    var syncedSpans: RangeSet<Int64>
     /// The highest number of the record and the journals: the next one gets a higher number.
     var lastEpoch: Int
-    /// Nil if it is missing.
+    /// Of the data file; nil if it is missing.
     var data: FileStatus?
-    /// Nil if it was not opened.
     var file: EntryFile?
-    /// A defect that was repaired, as a sentence.
     var warning: String?
+
+    var syncedSpans: RangeSet<Int64> { spans.intersection(RangeSet(record.spans)) }
 
     /// `spans` without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
-      let end = min(data?.size ?? 0, record.length ?? .max)
-      guard let last = spans.ranges.last?.upperBound, last > end else { return spans }
-      return spans.subtracting(RangeSet(end..<last))
+      spans.intersection(RangeSet(0..<min(data?.size ?? 0, record.length ?? .max)))
     }
   }
 
@@ -126,10 +118,7 @@ extension EntryDirectory {
     }
 
     func warning(of entry: String) -> String? {
-      switch self {
-      case .empty: nil
-      case .broken, .unreadable: "The entry \(entry) is ignored: \(self)."
-      }
+      if case .empty = self { nil } else { "The entry \(entry) is ignored: \(self)." }
     }
   }
 
@@ -146,16 +135,12 @@ extension EntryDirectory {
     return files
   }
 
-  // MARK: The record
-
-  /// The record as it was last written; nil if none is readable. Journals may add spans to it.
+  /// Nil if none is readable. Journals may add spans to it.
   var writtenRecord: EntryRecord? {
     (try? disk.contents(of: recordPath)).flatMap { try? EntryRecord.decode($0) }
   }
 
-  // MARK: The record and the files
-
-  /// Reads an entry, opens its data file, and accepts only spans that the file can hold.
+  /// Opens the data file, too, and accepts only spans that it can hold.
   func load(_ mode: OpenMode = .read) throws(Problem) -> Contents {
     var contents = try reading { try read(opening: mode) }
     let held = contents.spansInFile
@@ -164,15 +149,14 @@ extension EntryDirectory {
         "The file of \(contents.record.url) is shorter than its record says "
         + "(\(path)/\(contents.record.file)); the rest is fetched again."
       contents.spans = held
-      contents.syncedSpans.formIntersection(held)
     }
     return contents
   }
 
-  /// Reads an entry without opening its data file: for listing and checking thousands of them.
+  /// Does not open the data file: for listing and checking thousands of entries.
   func loadRecord() throws(Problem) -> Contents { try reading { try read(opening: nil) } }
 
-  /// Throws what the failure of `read` says about the entry.
+  /// Throws what a failure says about the entry.
   func reading<Value>(_ read: () throws -> Value) throws(Problem) -> Value {
     do { return try read() } catch {
       switch error {
@@ -185,11 +169,9 @@ extension EntryDirectory {
   }
 
   /// Lists the files, then reads the record, then what belongs to it: again if another process
-  /// replaces the record or the data file meanwhile, or is shortening the file, which takes as long
-  /// as a sync.
-  ///
-  /// The order matters: a journal is removed only after a record that claims its spans was written.
-  /// So if no journal was listed, the record that is read afterwards claims everything.
+  /// replaces the record meanwhile, or is shortening the data file. The order matters: a journal is
+  /// removed after a record that claims its spans was written. So if none was listed, the record
+  /// that is read afterwards claims everything.
   private func read(opening mode: OpenMode?) throws -> Contents {
     for attempt in 0..<300 {
       if attempt > 0 { usleep(useconds_t(min(attempt, 10) * 1000)) }
@@ -197,9 +179,8 @@ extension EntryDirectory {
         throw Problem.empty
       }
       let record = try EntryRecord.decode(bytes)
-      let spans = RangeSet(record.spans)
       var contents = Contents(
-        files: files, record: record, spans: spans, syncedSpans: spans, lastEpoch: record.epoch)
+        files: files, record: record, spans: RangeSet(record.spans), lastEpoch: record.epoch)
       do {
         let hasJournal = readJournals(&contents)
         let data = "\(path)/\(record.file)"
@@ -219,7 +200,7 @@ extension EntryDirectory {
     throw Problem.broken("another process keeps changing it")
   }
 
-  /// Adds what the listed journals claim; returns whether there are any.
+  /// Returns whether there are any.
   private func readJournals(_ contents: inout Contents) -> Bool {
     var hasJournal = false
     for (name, _) in contents.files.statuses {

@@ -8,10 +8,10 @@ extension RangeSet<Int64> {
     return range.lowerBound <= offset ? range : nil
   }
 
-  /// Returns the first offset from `offset` on that is not in the set.
+  /// The first offset from `offset` on that is not in the set.
   func end(from offset: Int64) -> Int64 { range(containing: offset)?.upperBound ?? offset }
 
-  /// Returns the first offset at or after `offset` that is in the set; nil if there is none.
+  /// The first offset from `offset` on that is in the set; nil if there is none.
   func nextLowerBound(atOrAfter offset: Int64) -> Int64? {
     guard let index = indexOfFirstRange(endingAfter: offset) else { return nil }
     return Swift.max(ranges[index].lowerBound, offset)
@@ -20,16 +20,7 @@ extension RangeSet<Int64> {
   var byteCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
   package func byteCount(in range: ByteRange) -> Int64 {
-    guard !range.isEmpty, var index = indexOfFirstRange(endingAfter: range.lowerBound) else {
-      return 0
-    }
-    var count: Int64 = 0
-    while index < ranges.endIndex, ranges[index].lowerBound < range.upperBound {
-      let part = ranges[index].clamped(to: range)
-      count += part.upperBound - part.lowerBound
-      index += 1
-    }
-    return count
+    intersection(RangeSet(range)).byteCount
   }
 
   private func indexOfFirstRange(endingAfter offset: Int64) -> Int? {
@@ -44,19 +35,16 @@ extension RangeSet<Int64> {
 }
 
 /// Spans that were written to the data file but not synced yet: a file of fixed-size records beside
-/// the sidecar, which the next sync replaces.
+/// the sidecar, which the next sync replaces. It is valid until the machine restarts
+/// (`BootIdentity`): a killed process loses nothing, and after a power cut it is ignored.
 ///
-/// A fetch has two records for the span that it extends, and writes them alternately after each
-/// commit: while one is being overwritten, the other holds the previous state. So the journal grows
-/// with the number of spans, not of chunks.
-///
-/// A journal is valid until the machine restarts (`BootIdentity`), so that a killed process loses
-/// nothing; after a power cut it is ignored. An incompletely written record fails its checksum and
-/// is skipped.
+/// A fetch has one record for the span that it extends, and overwrites it after each commit. No
+/// record crosses a page, so a killed process leaves it as it was or as it is to be; one that is read
+/// while it is written fails its checksum, and is skipped.
 enum SpanJournal {
   static let suffix = ".spans"
-  static let headerSize = 8
-  static let recordSize = 24
+  /// Of the header as of each record, in bytes.
+  static let recordSize = 32
 
   static func fileName(generation: String, epoch: Int) -> String {
     "\(generation)-\(epoch)\(suffix)"
@@ -70,19 +58,19 @@ enum SpanJournal {
 
   /// Has no checksum: a damaged header matches no boot.
   static func header(bootIdentity: String) -> [UInt8] {
-    [BootIdentity.number(of: bootIdentity)].bytes
+    [BootIdentity.number(of: bootIdentity), 0, 0, 0].bytes
   }
 
   static func record(_ span: ByteRange) -> [UInt8] {
     let words = [span.lowerBound, span.upperBound].map(UInt64.init(bitPattern:))
-    return (words + [words.checksum]).bytes
+    return (words + [words.checksum, 0]).bytes
   }
 
   static func decode(_ bytes: [UInt8], bootIdentity: String) -> RangeSet<Int64> {
     var spans = RangeSet<Int64>()
     guard bytes.starts(with: header(bootIdentity: bootIdentity)) else { return spans }
-    let words = [UInt64](bytes: bytes.dropFirst(headerSize))
-    for start in stride(from: 0, through: words.count - 3, by: 3) {
+    let words = [UInt64](bytes: bytes.dropFirst(recordSize))
+    for start in stride(from: 0, through: words.count - 4, by: 4) {
       let (lower, upper) = (Int64(bitPattern: words[start]), Int64(bitPattern: words[start + 1]))
       guard words[start + 2] == words[start..<start + 2].checksum, lower >= 0, lower < upper
       else { continue }
@@ -94,37 +82,33 @@ enum SpanJournal {
 
 /// An open journal. Its calls block.
 final class JournalFile: Sendable {
-  /// A growing span, and the numbers of its two records.
   struct Run: Sendable {
     let journal: JournalFile
-    let numbers: (next: Int, other: Int)
+    let offset: Int64
     let span: ByteRange
 
     func write() throws(DiskError) {
-      let offset = Int64(SpanJournal.headerSize + numbers.next * SpanJournal.recordSize)
       try journal.file.write(SpanJournal.record(span), at: offset)
     }
   }
 
   private let file: EntryFile
-  private let reserved = Atomic(0)
+  private let end = Atomic(Int64(SpanJournal.recordSize))
 
-  init(path: String, bootIdentity: String, disk: any Disk) throws(DiskError) {
-    file = try EntryFile(path: path, mode: .create, lock: nil, disk: disk)
-    try file.write(SpanJournal.header(bootIdentity: bootIdentity), at: 0)
+  init(in directory: EntryDirectory, named name: String) throws(DiskError) {
+    file = try EntryFile(
+      path: "\(directory.path)/\(name)", mode: .create, lock: nil, disk: directory.disk)
+    try file.write(SpanJournal.header(bootIdentity: directory.bootIdentity), at: 0)
   }
-
-  var path: String { file.path }
 
   /// Returns the run to write for a range, which extends the `last` one if it continues there.
   func run(for range: ByteRange, after last: Run?) -> Run {
-    guard let last, last.journal === self, last.span.upperBound == range.lowerBound else {
-      let first = reserved.add(2, ordering: .relaxed).oldValue
-      return Run(journal: self, numbers: (first, first + 1), span: range)
+    if let last, last.journal === self, last.span.upperBound == range.lowerBound {
+      let span = last.span.lowerBound..<range.upperBound
+      return Run(journal: self, offset: last.offset, span: span)
     }
-    return Run(
-      journal: self, numbers: (last.numbers.other, last.numbers.next),
-      span: last.span.lowerBound..<range.upperBound)
+    let offset = end.add(Int64(SpanJournal.recordSize), ordering: .relaxed).oldValue
+    return Run(journal: self, offset: offset, span: range)
   }
 }
 

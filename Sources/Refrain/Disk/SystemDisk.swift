@@ -8,16 +8,12 @@ import Foundation
 #endif
 
 struct SystemDisk: Disk {
-  /// Whether files are locked; otherwise every lock fails as on a file system without locks.
+  /// Otherwise every lock fails: in the container of an app group, where iOS, tvOS and visionOS end
+  /// a suspended app that holds one (exception code 0xdead10cc).
   let locksFiles: Bool
 
-  init(for directory: String = "") { locksFiles = !Self.isInGroupContainer(directory) }
-
-  /// Whether a path is in the container of an app group on a system that suspends apps, and ends
-  /// one that holds a lock there then (exception code 0xdead10cc): `…/Containers/Shared/AppGroup/`
-  /// on iOS, tvOS and visionOS. macOS suspends no app, and has `~/Library/Group Containers/`.
-  static func isInGroupContainer(_ path: String) -> Bool {
-    "\(path)/".contains("/Containers/Shared/AppGroup/")
+  init(for directory: String = "") {
+    locksFiles = !"\(directory)/".contains("/Containers/Shared/AppGroup/")
   }
 
   func makeDirectory(_ path: String) throws(DiskError) {
@@ -26,38 +22,32 @@ struct SystemDisk: Disk {
 
   func setStoredMediaAttributes(_ path: String) throws {
     #if canImport(Darwin)
-      // Media that can be fetched again need no backup (URLResourceKey.isExcludedFromBackupKey),
-      // wherever an app puts its cache. The value applies to the directory's contents.
-      var directory = URL(filePath: path, directoryHint: .isDirectory)
-      var values = URLResourceValues()
-      values.isExcludedFromBackup = true
-      // One attribute is set even if the other is refused.
-      let exclusion = Result { try directory.setResourceValues(values) }
-      // Not on a Mac, which encrypts whole volumes: the attribute has no effect there.
+      // The attribute has no effect on a Mac, which encrypts whole volumes.
       #if !os(macOS) && !targetEnvironment(macCatalyst)
         // Files inherit it from their directory. Not `.complete`, which an app may have as its
-        // default: such files can be neither read nor opened some seconds after the device is
-        // locked, when background playback must continue, also with the next song. This is the
-        // strictest class that allows both, and the system's default.
+        // default: some seconds after the device is locked, such files can be neither read nor
+        // opened, and background playback must continue.
         try FileManager.default.setAttributes(
           [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication],
           ofItemAtPath: path)
       #endif
-      try exclusion.get()
+      var directory = URL(filePath: path, directoryHint: .isDirectory)
+      var values = URLResourceValues()
+      values.isExcludedFromBackup = true
+      try directory.setResourceValues(values)
     #endif
   }
 
   func open(_ path: String, _ mode: OpenMode) throws(DiskError) -> Int32 {
     let flags =
       switch mode {
-      // Opening a pipe in a file's place must not block.
+      // A pipe in a file's place must not block.
       case .read: O_RDONLY | O_NONBLOCK
       case .readWrite: O_RDWR
       case .create: O_RDWR | O_CREAT | O_TRUNC
       case .lock: O_RDWR | O_CREAT
       }
-    // For the owner alone, whatever the umask: a cache also stores keys of streams. A symbolic link
-    // in a file's place must not be followed.
+    // A cache also stores keys of streams. No symbolic link in a file's place is followed.
     return try call("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
   }
 
@@ -79,7 +69,7 @@ struct SystemDisk: Disk {
 
   func sync(_ descriptor: Int32) throws(DiskError) {
     #if canImport(Darwin)
-      try call("fdatasync", "fd \(descriptor)") { fullSync(descriptor) }
+      try call("fsync", "fd \(descriptor)") { fullSync(descriptor) }
     #else
       try call("fdatasync", "fd \(descriptor)") { fdatasync(descriptor) }
     #endif
@@ -90,20 +80,17 @@ struct SystemDisk: Disk {
       Foundation.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
     }
     defer { close(descriptor) }
-    #if canImport(Darwin)
-      try call("fsync", path) { fullSync(descriptor) }
-    #else
-      try call("fsync", path) { fsync(descriptor) }
-    #endif
+    try call("fsync", path) { fullSync(descriptor) }
   }
 
-  #if canImport(Darwin)
-    /// On Darwin fsync(2) only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the
-    /// medium, if the file system supports it.
-    private func fullSync(_ descriptor: Int32) -> Int32 {
-      fcntl(descriptor, F_FULLFSYNC) == 0 ? 0 : fsync(descriptor)
-    }
-  #endif
+  /// On Darwin fsync(2) only reaches the drive's cache; F_FULLFSYNC (fcntl(2)) reaches the medium,
+  /// if the file system supports it.
+  private func fullSync(_ descriptor: Int32) -> Int32 {
+    #if canImport(Darwin)
+      if fcntl(descriptor, F_FULLFSYNC) == 0 { return 0 }
+    #endif
+    return fsync(descriptor)
+  }
 
   func rename(_ old: String, to new: String) throws(DiskError) {
     // Not repeated: had the interrupted call taken effect, the next one would find nothing.
@@ -117,8 +104,6 @@ struct SystemDisk: Disk {
   func truncate(_ descriptor: Int32, to size: Int64) throws(DiskError) {
     try call("ftruncate", "fd \(descriptor)") { ftruncate(descriptor, off_t(size)) }
   }
-
-  // MARK: Reading
 
   func read(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int64
@@ -167,74 +152,69 @@ struct SystemDisk: Disk {
         if errno != 0 { throw failure("readdir", path) }
         return names
       }
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(
-          to: CChar.self, capacity: MemoryLayout.size(ofValue: pointer.pointee)
-        ) { String(cString: $0) }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
       if name != ".", name != ".." { names.append(name) }
     }
   }
 
   func holes(in descriptor: Int32) throws(DiskError) -> RangeSet<Int64> {
-    var holes = RangeSet<Int64>()
     #if canImport(Glibc)
       let size = try status(of: descriptor).size
+      var holes = RangeSet(0..<size)
       var offset: Int64 = 0
-      while offset < size {
-        let hole = Int64(refrain_seek_hole(descriptor, off_t(offset)))
-        if hole < 0 {
-          // The offset is beyond the end: another process has just shortened the file.
-          if errno == ENXIO { break }
-          throw failure("lseek", "fd \(descriptor)")
+      /// Nil if nothing follows, or another process has just shortened the file.
+      func seek(_ call: (Int32, off_t) -> off_t) throws(DiskError) -> Int64? {
+        let found = try self.call("lseek", "fd \(descriptor)", accepting: [ENXIO]) {
+          call(descriptor, off_t(offset))
         }
-        guard hole < size else { break }
-        let data = Int64(refrain_seek_data(descriptor, off_t(hole)))
-        if data < 0, errno != ENXIO { throw failure("lseek", "fd \(descriptor)") }
-        let end = data < 0 ? size : data
-        holes.insert(contentsOf: hole..<end)
-        offset = end
+        return found < 0 ? nil : Int64(found)
       }
+      while let data = try seek(refrain_seek_data) {
+        offset = data
+        offset = try seek(refrain_seek_hole) ?? max(data, size)
+        holes.remove(contentsOf: data..<offset)
+      }
+      return holes
+    #else
+      return RangeSet()
     #endif
-    return holes
   }
 
   func setChangeTime(of path: String, to time: Double) throws(DiskError) {
-    guard time.isFinite, abs(time) < 1e12 else { return }
+    guard abs(time) < 1e12 else { return }
     let seconds = time.rounded(.down)
     let spec = timespec(tv_sec: Int(seconds), tv_nsec: Int((time - seconds) * 1e9))
     try call("utimensat", path) { utimensat(AT_FDCWD, path, [spec, spec], 0) }
   }
 
-  // MARK: Locks
-
   func lock(_ descriptor: Int32, _ kind: LockKind) throws(DiskError) -> Bool {
-    var lock = try request(kind)
-    return try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
-      fcntl(descriptor, Self.setLock, &lock)
-    } == 0
+    try control(descriptor, Self.setLock, kind) != nil
   }
 
   func unlock(_ descriptor: Int32, _ kind: LockKind) {
-    guard var lock = try? request(kind) else { return }
-    lock.l_type = Int16(F_UNLCK)
-    _ = fcntl(descriptor, Self.setLock, &lock)
+    _ = try? control(descriptor, Self.setLock, kind, type: F_UNLCK)
   }
 
   func isLocked(_ descriptor: Int32, against kind: LockKind) throws(DiskError) -> Bool {
-    var lock = try request(kind)
-    try call("fcntl", "fd \(descriptor)") { fcntl(descriptor, Self.findLock, &lock) }
-    return lock.l_type != Int16(F_UNLCK)
+    try control(descriptor, Self.findLock, kind)?.l_type != Int16(F_UNLCK)
   }
 
-  private func request(_ kind: LockKind) throws(DiskError) -> flock {
+  /// Nil if there is a conflicting lock.
+  private func control(
+    _ descriptor: Int32, _ command: Int32, _ kind: LockKind, type: Int32? = nil
+  ) throws(DiskError) -> flock? {
     guard locksFiles else { throw DiskError(operation: "fcntl", path: "", code: ENOTSUP) }
     var lock = flock()
-    lock.l_type = Int16(kind == .shared ? F_RDLCK : F_WRLCK)
+    lock.l_type = Int16(type ?? (kind == .shared ? F_RDLCK : F_WRLCK))
     lock.l_whence = Int16(SEEK_SET)
-    // Otherwise the whole file (a length of 0).
+    // A length of 0 is the whole file.
     if case .byte(let offset) = kind { (lock.l_start, lock.l_len) = (off_t(offset), 1) }
-    return lock
+    let result = try call("fcntl", "fd \(descriptor)", accepting: [EAGAIN, EACCES]) {
+      fcntl(descriptor, command, &lock)
+    }
+    return result == 0 ? lock : nil
   }
 
   #if canImport(Darwin)
@@ -278,8 +258,6 @@ extension FileStatus {
     #endif
     changed = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     links = Int(status.st_nlink)
-    identity = Identity(
-      device: UInt64(truncatingIfNeeded: status.st_dev),
-      inode: UInt64(truncatingIfNeeded: status.st_ino))
+    inode = UInt64(status.st_ino)
   }
 }

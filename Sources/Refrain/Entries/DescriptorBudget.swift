@@ -1,96 +1,51 @@
 // SPDX-License-Identifier: MIT
 import Foundation
-import RefrainLocks
 
 #if canImport(Darwin)
   import Darwin
 #endif
 
-/// Divides the files and sockets that this process may have open (sysconf(3)).
-///
-/// When none is left, the system's own libraries may end the process: libdispatch on Linux does, as
-/// soon as it cannot open a file in /proc to count its threads. So some stay free, and the rest is
-/// shared by the clients of a proxy and open entries. A client has its socket, and a file that is
-/// being sent although its entry was closed, or a further connection to an origin. An entry has a
-/// data file, a journal, a lock, and a connection to the origin.
+/// Divides the files and sockets that this process may have open. When none is left, libdispatch on
+/// Linux ends the process. So some stay free; the open entries of a cache and the clients of a proxy
+/// take half of the rest each. An entry has a data file, a journal, a lock, and a connection to the
+/// origin; a client has its socket, and a file that is being sent although its entry was closed, or a
+/// further connection to an origin.
 package enum DescriptorBudget {
-  /// For event loops, threads that open a file briefly, clients that are refused, and the rest of
-  /// the process; and for the connections to origins that stay open without a request
-  /// (`CurlThread`), which belong to no open entry.
+  /// For event loops, threads that open a file briefly, clients that are refused, and idle
+  /// connections to origins (`CurlThread`).
   private static let reserve = 64 + 32
 
   package static var limit: Int {
-    let limit = sysconf(Int32(_SC_OPEN_MAX))
     // Negative for no limit.
+    let limit = sysconf(Int32(_SC_OPEN_MAX))
     return limit < 0 ? .max : limit
   }
 
-  /// Of eight parts, entries take four, and twice as many clients four.
-  private static var eighth: Int { max(0, limit - reserve) / 8 }
-
-  /// The number of connections of a proxy's operator: of watchers and their pages. Part of the
-  /// reserve, where there are few.
+  /// The connections of a proxy's operator. Part of the reserve, where there are few.
   package static var forOperator: Int { min(64, max(16, limit / 32)) }
 
-  package static var forEntries: Int { max(4, eighth) }
+  /// The number of open entries of a cache. The limit can be changed from outside (prlimit(1)).
+  package static var forEntries: Int { max(4, (limit - reserve) / 8) }
 
-  /// The default number of clients that a proxy serves at a time.
-  package static var forClients: Int { min(max(8, 2 * eighth), 100_000) }
+  /// A proxy's clients by default.
+  package static var forClients: Int { min(max(8, (limit - reserve) / 4), 100_000) }
 
-  /// The largest number of clients that can be configured.
   package static var forClientsAtMost: Int { max(8, limit - reserve) }
 
   /// Raises the soft limit to the hard one (setrlimit(2)): the usual soft limit of 1024 exists for
   /// programs that use select(2). Never lowers it; on failure it stays.
   package static func raiseLimit() {
     #if canImport(Glibc)
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+      let (resource, most) = (__rlimit_resource_t(RLIMIT_NOFILE.rawValue), rlim_t.max)
     #else
-      let resource = RLIMIT_NOFILE
+      // setrlimit(2) refuses a higher limit there.
+      let (resource, most) = (RLIMIT_NOFILE, rlim_t(OPEN_MAX))
     #endif
     var limit = rlimit()
     guard getrlimit(resource, &limit) == 0 else { return }
-    #if canImport(Darwin)
-      // setrlimit(2) refuses a higher limit there.
-      let most = rlim_t(OPEN_MAX)
-    #else
-      let most = rlim_t.max
-    #endif
-    guard min(limit.rlim_max, most) > limit.rlim_cur else { return }
-    limit.rlim_cur = min(limit.rlim_max, most)
+    let highest = min(limit.rlim_max, most)
+    guard highest > limit.rlim_cur else { return }
+    limit.rlim_cur = highest
     _ = setrlimit(resource, &limit)
-  }
-}
-
-/// The number of open entries, of all tables that share descriptors.
-final class EntryPlaces: Sendable {
-  static let ofProcess = EntryPlaces()
-
-  private let taken = Atomic(0)
-  /// Called each time, because the limit can be changed from outside (prlimit(1)).
-  private let most: @Sendable () -> Int
-  /// Longer than `MediaCache.keepForOthers` holds a place.
-  let patience: Duration
-
-  init(
-    most: @escaping @Sendable () -> Int = { DescriptorBudget.forEntries },
-    patience: Duration = .seconds(GenerationState.joinSeconds + 1)
-  ) {
-    (self.most, self.patience) = (most, patience)
-  }
-
-  func take() -> Bool {
-    if taken.add(1, ordering: .relaxed).newValue <= most() { return true }
-    giveBack()
-    return false
-  }
-
-  func giveBack() { taken.subtract(1, ordering: .relaxed) }
-
-  var problem: MediaCacheError {
-    MediaCacheError(
-      .storage,
-      "Too many resources are open at once: the limit of open files allows only \(most()).",
-      remedy: "Close readers, or raise the limit (ulimit -n).")
   }
 }

@@ -10,9 +10,9 @@ final class Entry: Sendable {
   let storage: Store
   let requests: EntryRequests
   private let table: EntryTable
-  /// Has a lock of its own: it is renewed under the lock of a generation, which is taken under that of
-  /// `state`.
-  private let policy: Mutex<RecordedPolicy>
+  /// The key of the first resource: the newest that a reader gave, otherwise as recorded. Renewed
+  /// under the lock of a generation, which is taken under that of `state`.
+  private let firstOfGroup: Mutex<String?>
   let state = Mutex(State())
 
   struct State {
@@ -21,15 +21,14 @@ final class Entry: Sendable {
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
-    /// Those that must end before the entry can be closed.
+    /// Those that must end before the entry is closed.
     var tasks = 0
-    /// Whether it ends even if readers still hold it.
+    /// Whether it is closed even if readers still hold it.
     var isShutDown = false
-    /// Whether its last record is written, or about to be.
     var isClosed = false
   }
 
-  /// Opens the entry stored under the key, or an empty one. Blocks.
+  /// Blocks.
   init(
     key: CacheKey, resource: Resource, starter: FetchStarter, evictor: Evictor,
     events: EventStreams, table: EntryTable
@@ -39,16 +38,14 @@ final class Entry: Sendable {
       key: key, resource: resource, evictor: evictor, events: events,
       isShared: starter.origin.isShared)
     evictor.budget.index.withLock { [name = storage.name] in $0.open[name] = key }
-    var policy = RecordedPolicy(key: key)
-    policy.note(resource)
     let (loaded, found) = storage.load(starter.emptyState(of: resource))
-    if let found { policy.adopt(found) }
-    self.policy = Mutex(policy)
+    firstOfGroup = Mutex(found?.record.group)
     requests = EntryRequests(resource, key: key, to: starter.origin, events: events)
     let generation = Generation(entry: self, state: loaded)
-    // It was stored without rules, or its process has ended in between.
+    // Stored without rules, or by a process that ended in between.
     if loaded.representation.freshness?.pace == .unread { generation.learnPace() }
     state.withLock { $0.current = generation }
+    if found == nil { joinGroup(of: resource) }
     events.send(.opened(key))
   }
 
@@ -59,8 +56,6 @@ final class Entry: Sendable {
   var current: Generation? { state.withLock(\.current) }
   var isClosed: Bool { state.withLock(\.isClosed) }
 
-  // MARK: Holding
-
   func tryHold() -> Bool {
     state.withLock { state in
       guard !state.isClosed else { return false }
@@ -69,10 +64,9 @@ final class Entry: Sendable {
     }
   }
 
-  /// Balances `tryHold`, and the initial hold.
   func release() { closeIfUnused { $0.readers -= 1 } }
 
-  /// Returns false if the entry is closed already.
+  /// False if the entry is closed already.
   @discardableResult
   func beginTask() -> Bool {
     state.withLock { state in
@@ -83,15 +77,13 @@ final class Entry: Sendable {
 
   func endTask() { closeIfUnused { $0.tasks -= 1 } }
 
-  /// Syncs stored bytes after a delay, and again while more arrive. The wait does not prevent the
-  /// entry from closing, which syncs it as well.
+  /// The wait does not keep the entry open.
   func syncSoon(_ generation: Generation, after delay: Duration) {
     Task(executorPreference: IOThreads.background) { [self] in
       // Nothing cancels this task, so `sleep` cannot throw.
       try? await Task.sleep(for: delay)
       guard beginTask() else { return }
-      let next = await storage.sync(generation)
-      if let next { syncSoon(generation, after: next) }
+      if let next = await storage.sync(generation) { syncSoon(generation, after: next) }
       endTask()
     }
   }
@@ -126,10 +118,8 @@ final class Entry: Sendable {
     }
   }
 
-  // MARK: Generations
-
-  /// Returns the current generation; a new one if that is a live stream whose start has passed, or
-  /// was handed to another reader.
+  /// The current generation; a new one if that is a live stream whose start has passed, or was
+  /// handed to another reader.
   func generationForReader() -> Generation? {
     if let current, current.withState({ $0.hasPassedStart || $0.handed != nil }),
       state.withLock({ !$0.isShutDown })
@@ -141,22 +131,23 @@ final class Entry: Sendable {
 
   func emptyState() -> GenerationState { starter.emptyState(of: resource) }
 
-  /// The files of the new generation replace those of the last one.
+  /// Its files replace those of the last one, whose record is out of date.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
     state.storage.replace(last.withState(\.storage.last))
+    state.storage.noteRecordStale()
     return state
   }
 
-  /// Adopts the newest URL and headers given for the key, under the lock of the current generation.
+  /// Adopts what the newest reader gave, under the lock of the current generation.
   func renew(_ resource: Resource, _ state: inout GenerationState) {
-    withPolicy { $0.note(resource) }
+    // What a document names belongs to its group by its record.
+    if joinGroup(of: resource), state.freshness?.pace != nil { state.storage.noteRecordStale() }
     requests.renew(resource)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
   }
 
-  /// Replaces a generation after the origin has sent other bytes; if under an unchanged validator
-  /// (`isContradicted`), the stored ones can never be confirmed.
+  /// After the origin has sent other bytes; `isContradicted`: under the same validator.
   func supersede(_ generation: Generation, isContradicted: Bool = false) {
     let next = Generation(entry: self, state: stateAfter(generation))
     guard replace(generation, with: next) else { return generation.withState { $0.supersede() } }
@@ -166,23 +157,19 @@ final class Entry: Sendable {
   func stateAfter(_ generation: Generation) -> GenerationState {
     let (url, now) = (resource.url, self.now.uptime)
     var state = emptyState(after: generation)
-    let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
-      (
-        $0.representation.invalidatedAt, $0.isNoPage(at: url), $0.fetches.ranges,
-        $0.replacements(at: now)
-      )
+    generation.withState { last in
+      if last.fetches.ranges == .refused { state.fetches.note(.refused) }
+      // Other representations of the resource still have to be confirmed.
+      state.representation.invalidatedAt = last.representation.invalidatedAt
+      state.representation.followsNoPage = last.isNoPage(at: url)
+      state.representation.follow(replacements: last.replacements(at: now))
     }
-    if ranges == .refused { state.fetches.note(.refused) }
-    // Other representations of the resource still have to be confirmed.
-    state.representation.invalidatedAt = invalidatedAt
-    state.representation.followsNoPage = isNoPage
-    state.representation.follow(replacements: replacements)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     return state
   }
 
   /// Makes `next` the current generation in place of `last`, whose readers continue if `keepsLast`.
-  /// Returns false if `last` is not the current one any more, or the entry is closed.
+  /// False if another one is current.
   func replace(
     _ last: Generation, with next: Generation, keepsLast: Bool = false
   ) -> Bool {
@@ -208,15 +195,15 @@ final class Entry: Sendable {
   func superseded(_ generation: Generation, isContradicted: Bool = false) {
     generation.withState { $0.supersede() }
     events.send(.generationChanged(key))
-    // The detected change overrides the freshness of the old version.
+    guard isContradicted else { return }
     beginTask()
     Task(executorPreference: IOThreads.background) { [self] in
-      await storage.outdate(generation, isContradicted: isContradicted)
+      await storage.removeContradicted(generation)
       endTask()
     }
   }
 
-  /// Marks the entry as outdated after a request that may have changed it (RFC 9111 §4.4).
+  /// After a request that may have changed the resource (RFC 9111 §4.4).
   func invalidate() {
     let now = now.wall
     current?.withState { state in
@@ -230,35 +217,17 @@ final class Entry: Sendable {
     resource.policy.group?.isKept == true && !storage.isShared
   }
 
-  var group: String? { withPolicy(\.group) }
+  var group: String? { firstOfGroup.withLock(\.self) }
 
-  func withPolicy<Result: Sendable>(_ body: (inout RecordedPolicy) -> Result) -> Result {
-    policy.withLock { body(&$0) }
-  }
-}
-
-/// The group of an entry, and how long it stays (`ResourcePolicy`), across its generations: the
-/// newest that a reader gave, otherwise as recorded. The group is kept if a reader has none, or the
-/// resource is the first of its group: a part that is opened by itself stays a part.
-struct RecordedPolicy: Sendable {
-  let key: CacheKey
-  /// The key of the first resource of the group; nil if none is known.
-  var group: String?
-  /// The seconds for which the entry stays after its last use; nil: for as long as there is room.
-  var keep: Int64?
-  /// As marked on disk.
-  var marked: Int64?
-
-  mutating func adopt(_ record: EntryRecord) { group = group ?? record.group }
-
-  mutating func adopt(_ contents: EntryDirectory.Contents) {
-    adopt(contents.record)
-    (keep, marked) = (contents.files.keep, contents.files.keep)
-  }
-
-  /// Notes a reader's policy when it opens: the record is often written after it has left.
-  mutating func note(_ resource: Resource) {
-    if let first = resource.policy.group?.first, first != key { group = first.rawValue }
-    keep = resource.policy.keep.map { max(0, $0.components.seconds) }
+  /// Returns whether the group has changed. A part that is opened by itself stays one.
+  @discardableResult
+  private func joinGroup(of resource: Resource) -> Bool {
+    guard let first = resource.policy.group?.first.rawValue, first != key.rawValue else {
+      return false
+    }
+    return firstOfGroup.withLock { group in
+      defer { group = first }
+      return group != first
+    }
   }
 }

@@ -16,57 +16,57 @@ final class EntryTable: Sendable {
     var slots: [CacheKey: Slot] = [:]
     var isClosed = false
     var holders: [UInt64: @Sendable () -> Bool] = [:]
-    var lastHolder: UInt64 = 0
   }
 
   private let state = Mutex(State())
-  private let places: EntryPlaces
+  private let most: @Sendable () -> Int
+  private let patience: Duration
 
-  init(places: EntryPlaces = .ofProcess) { self.places = places }
+  /// - Parameter patience: of those who wait for an entry to close; longer than
+  ///   `MediaCache.keepForOthers`.
+  init(
+    most: @escaping @Sendable () -> Int = { DescriptorBudget.forEntries },
+    patience: Duration = .seconds(GenerationState.joinSeconds + 1)
+  ) {
+    (self.most, self.patience) = (most, patience)
+  }
 
-  /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may be
-  /// open, those held only for speed are released, and the caller's task waits a little for a place.
+  /// Returns the entry of a key, held once more, and opened by `open` if necessary. If no more may
+  /// be open, those held only for speed are released, and the caller's task waits a little.
   func entry(
-    for key: CacheKey, open: @Sendable @escaping () async throws -> Entry
+    for key: CacheKey, open: @Sendable @escaping () -> Entry
   ) async throws -> Entry {
-    var end: ContinuousClock.Instant?
+    let end = ContinuousClock.now + patience
     while true {
       try Task.checkCancellation()
       if let entry = await heldEntry(for: key) { return entry }
+      let most = most()
       var isFull = false
-      let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, any Error>? in
+      let opening = try state.withLock { state throws(MediaCacheError) -> Task<Entry, Never>? in
         if state.isClosed { throw MediaCacheError(.closed, "The cache was closed.") }
         guard state.slots[key] == nil else { return nil }
-        isFull = !places.take()
+        isFull = state.slots.count >= most
         if isFull { return nil }
         let task = Task(executorPreference: IOThreads.shared) {
-          do {
-            let entry = try await open()
-            self.state.withLock { $0.slots[key] = .open(entry) }
-            return entry
-          } catch {
-            self.free(key)
-            throw error
-          }
+          let entry = open()
+          self.state.withLock { $0.slots[key] = .open(entry) }
+          return entry
         }
-        // If it cannot be opened, others find no entry, and try themselves.
-        state.slots[key] = .busy { _ = await task.result }
+        state.slots[key] = .busy { _ = await task.value }
         return task
       }
-      // The new entry is already held for the caller that opened it.
-      if let opening { return try await opening.value }
+      // Already held for this caller.
+      if let opening { return await opening.value }
       guard isFull else { continue }
       releaseIdle()
-      let latest = end ?? .now + places.patience
-      end = latest
-      guard .now < latest else { throw places.problem }
+      guard .now < end else {
+        throw MediaCacheError(
+          .storage,
+          "Too many resources are open at once: the limit of open files allows only \(most).",
+          remedy: "Close readers, or raise the limit (ulimit -n).")
+      }
       try await Task.sleep(for: .milliseconds(10))
     }
-  }
-
-  private func free(_ key: CacheKey) {
-    state.withLock { $0.slots[key] = nil }
-    places.giveBack()
   }
 
   /// The entries that are open, being opened, or being closed.
@@ -89,7 +89,6 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// As `settledEntry`, held once more.
   func heldEntry(for key: CacheKey) async -> Entry? {
     while let entry = await settledEntry(for: key) {
       if entry.tryHold() { return entry }
@@ -97,7 +96,6 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  /// The keys of the entries that are open, being opened, or being closed.
   var keys: [CacheKey] { state.withLock { Array($0.slots.keys) } }
 
   func settledEntries(_ isMeant: (CacheKey) -> Bool = { _ in true }) async throws -> [Entry] {
@@ -109,41 +107,33 @@ final class EntryTable: Sendable {
     return entries
   }
 
-  // MARK: Idle entries
-
-  /// Adds a closure that releases entries which are kept open only for speed, and returns whether
-  /// there were any. Returns a number for `removeHolder`.
+  /// `release` returns whether anything was held. Returns a number for `removeHolder`.
   func addHolder(_ release: @escaping @Sendable () -> Bool) -> UInt64 {
-    state.withLock { state in
-      state.lastHolder += 1
-      state.holders[state.lastHolder] = release
-      return state.lastHolder
-    }
+    let number = UInt64.random(in: .min ... .max)
+    state.withLock { $0.holders[number] = release }
+    return number
   }
 
   func removeHolder(_ number: UInt64) { state.withLock { $0.holders[number] = nil } }
 
-  /// Asks all holders to release their entries, and returns whether anything was held.
   @discardableResult
   func releaseIdle() -> Bool {
     let releases = state.withLock { Array($0.holders.values) }
     return releases.reduce(false) { $1() || $0 }
   }
 
-  // MARK: Closing
-
   /// Called under the lock of the entry: whoever finds it closed finds it busy here.
   func close(_ key: CacheKey, _ work: @Sendable @escaping () async -> Void) {
     state.withLock { state in
       let task = Task(executorPreference: IOThreads.background) {
         await work()
-        self.free(key)
+        self.state.withLock { $0.slots[key] = nil }
       }
       state.slots[key] = .busy { await task.value }
     }
   }
 
-  /// Waits for the entries that are being opened or closed now, and returns whether there were any.
+  /// Waits for the entries that are busy now, and returns whether there were any.
   func settle() async -> Bool {
     var isBusy = false
     for case .busy(let isOver) in state.withLock({ Array($0.slots.values) }) {
@@ -166,8 +156,7 @@ final class EntryTable: Sendable {
   }
 }
 
-/// An entry that is held open between requests, so that requests for stored and fresh bytes are
-/// answered without waiting. Releases the entry when deallocated.
+/// Holds an entry open, so that requests for stored and fresh bytes are answered without waiting.
 package final class EntryLease: Sendable {
   private let entry: Entry
 
@@ -183,11 +172,9 @@ package final class EntryLease: Sendable {
     entry.release()
   }
 
-  package var key: CacheKey { entry.key }
-
   package var now: Moment { entry.now }
 
-  /// Returns the stored response, if it may be used without asking the origin and is not removed.
+  /// Nil unless the stored response may be used without asking the origin, and is not removed.
   package func known(_ terms: ReadTerms, at now: Moment) -> StoredResponse? {
     let (known, file) =
       entry.current?.withState { state -> (StoredResponse?, EntryFile?) in
@@ -201,8 +188,7 @@ package final class EntryLease: Sendable {
   package func file(of known: StoredResponse, holding range: ByteRange) -> EntryFile? {
     guard let generation = entry.current else { return nil }
     let found = generation.withState { state -> EntryFile? in
-      let stored = state.stored.range(containing: range.lowerBound)
-      let isStored = stored.map { $0.upperBound >= range.upperBound } ?? false
+      let isStored = state.stored.end(from: range.lowerBound) >= range.upperBound
       return state.known === known && isStored ? state.file : nil
     }
     guard let file = found else { return nil }

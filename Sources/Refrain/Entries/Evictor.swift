@@ -123,7 +123,7 @@ actor Evictor {
       var key: CacheKey?
       let freed = try budget.changing(name) {
         let shortens = size / 2 >= wanted && size > 1 << 20
-        key = try shortens ? directory.shorten(by: wanted) : directory.removeUnused()
+        key = try directory.evict(shortens ? wanted : nil)
       }
       if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
       return freed

@@ -28,7 +28,7 @@ package final class PrivateFiles: Sendable {
 
   /// Returns a text that changes when the file is replaced; nil if there is none.
   package func identity(of name: String) throws -> String? {
-    try disk.status(of: path(of: name)).map { "\($0.identity) \($0.changed)" }
+    try disk.status(of: path(of: name)).map { "\($0.inode) \($0.changed)" }
   }
 
   /// Replaces a file, with mode 0600: a reader finds either the old contents or the new ones, and so

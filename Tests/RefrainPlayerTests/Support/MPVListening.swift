@@ -33,7 +33,7 @@
       let cache = try MediaCache(
         directory: directory.appending(path: "full"),
         configuration: MediaCache.Configuration(), disk: SystemDisk(),
-        places: EntryPlaces(most: { 1 }, patience: .seconds(1000)))
+        table: EntryTable(most: { 1 }, patience: .seconds(1000)))
       let other = try await cache.open(Resource(url: tracks[0].url))
       try await body(cache)
       other.cancel()

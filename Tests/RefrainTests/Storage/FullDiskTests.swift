@@ -177,10 +177,8 @@ struct FullDiskTests {
     try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
     let disk = WatchedDisk()
     disk.fail { operation, _ in operation == .write ? ENOSPC : nil }
-    let path = "\(directory.path)/journal"
-    #expect(throws: DiskError.self) {
-      try JournalFile(path: path, bootIdentity: "boot", disk: disk)
-    }
-    #expect(disk.closed == [path])
+    let entry = EntryDirectory(path: directory.path, disk: disk, bootIdentity: "boot")
+    #expect(throws: DiskError.self) { try JournalFile(in: entry, named: "journal") }
+    #expect(disk.closed == ["\(directory.path)/journal"])
   }
 }

@@ -21,7 +21,6 @@ import Testing
     ("/home/me/Containers/Shared/AppGroups/x", false), ("/", false), ("", false),
   ])
   func `A path shows whether it is in an app group's container`(_ path: String, _ expected: Bool) {
-    #expect(SystemDisk.isInGroupContainer(path) == expected)
     #expect(SystemDisk(for: path).locksFiles == !expected)
   }
 

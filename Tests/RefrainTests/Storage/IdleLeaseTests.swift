@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `Entries are being closed until that has ended`() async throws {
-    let table = EntryTable(places: EntryPlaces(most: { 2 }))
+    let table = EntryTable(most: { 2 })
     let gates = (0..<2).map { _ in Gate() }
     table.close(CacheKey(rawValue: "a")) { try? await gates[0].wait() }
     table.close(CacheKey(rawValue: "b")) { try? await gates[1].wait() }

@@ -73,7 +73,7 @@ struct LimitTests {
     try await directory.fill(["a"])
     let (stored, length) = (try directory.stored(), directory.length)
     let before = allocatedBytes(stored.directory.path)
-    #expect(try stored.directory.shorten(by: 700_000) == CacheKey(url: directory.url()))
+    #expect(try stored.directory.evict(700_000) == CacheKey(url: directory.url()))
     #expect(before - allocatedBytes(stored.directory.path) >= 700_000)
     #expect(try directory.isRight())
     let spans = try stored.spans()

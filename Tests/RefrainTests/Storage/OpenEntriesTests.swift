@@ -28,7 +28,7 @@ struct OpenEntriesTests {
     let configuration = TestCache.configuration { $0.transport = directory.transport() }
     let cache = try MediaCache(
       directory: directory.url, configuration: configuration, disk: SystemDisk(),
-      places: EntryPlaces(most: { entries }, patience: patience))
+      table: EntryTable(most: { entries }, patience: patience))
     try await body(cache)
     await cache.close()
   }
@@ -92,23 +92,6 @@ struct OpenEntriesTests {
       other.cancel()
       cache.forgetIdleLeases(id)
     }
-  }
-
-  @Test func `Caches share the places of their process`() async throws {
-    let places = EntryPlaces(most: { 2 }, patience: .zero)
-    let caches = try (0..<2).map { number in
-      let configuration = TestCache.configuration { $0.transport = directory.transport() }
-      return try MediaCache(
-        directory: directory.url.appending(path: "\(number)"), configuration: configuration,
-        disk: SystemDisk(), places: places)
-    }
-    let urls = try (0..<3).map { try directory.url("\($0)") }
-    let readers = [try await caches[0].open(urls[0]), try await caches[1].open(urls[1])]
-    _ = await expectError(.storage) { try await caches[1].open(urls[2]) }
-    for reader in readers { reader.cancel() }
-    try await eventually("the places are free") { !caches.contains { !$0.table.isEmpty } }
-    try await caches[0].open(urls[2]).cancel()
-    for cache in caches { await cache.close() }
   }
 
   @Test func `A timed-out wait for room is an error that names ulimit -n`() async throws {

@@ -172,7 +172,7 @@ struct ReplacedGenerationTests {
         directory: String(change.directory.path(percentEncoded: false).dropLast()), limit: nil,
         disk: SystemDisk(), clock: { .now })
       let entry = budget.entryDirectory(named: KeyHash.name(of: CacheKey(url: change.resource.url)))
-      #expect(try entry.shorten(by: 100_000) != nil)
+      #expect(try entry.evict(100_000) != nil)
       #expect(change.files.count == 2)
       try Data(repeating: 1, count: 100_000).write(to: URL(filePath: "\(path)/abc.bin"))
       try await change.expectToPlay(1, offline: false)

@@ -51,16 +51,17 @@ struct SharedDirectoryTests {
     }
   }
 
-  @Test func `A version that the origin has replaced keeps no other cache from storing`()
+  @Test func `A version that the origin has replaced is outdated once its entry is closed`()
     async throws
   {
     let directory = CacheDirectory(length: 100_000)
     try await directory.fill(["a"])
     try await directory.withCache { cache in
       let reader = try await cache.open(directory.url())
-      defer { reader.cancel() }
       try await directory.expectToPlay(from: reader)
-      await reader.entry.storage.outdate(reader.generation, isContradicted: false)
+      reader.entry.supersede(reader.generation)
+      reader.cancel()
+      try await eventually("the entry is closed") { cache.table.isEmpty }
       let stored = try directory.stored().directory
       #expect(stored.writtenRecord?.freshness.isOutdated == true)
       #expect(!WriterLock.isHeld(stored))

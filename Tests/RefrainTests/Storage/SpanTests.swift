@@ -49,7 +49,7 @@ struct SpanTests {
   @Test func `A journal returns only the spans written since the last boot`() {
     var (seed, random) = random("aJournalGivesBackWhatWasWrittenInThisRunOfTheMachine")
     var journal = SpanJournal.header(bootIdentity: "this")
-    #expect(journal.count == SpanJournal.headerSize)
+    #expect(journal.count == SpanJournal.recordSize)
     var spans = RangeSet<Int64>()
     for _ in 0..<100 {
       let lower = Int64.random(in: 0..<Int64.max - 1, using: &random)

@@ -133,23 +133,6 @@ struct SmallLimitTests {
     #expect(try directory.stored(of: names) == names)
   }
 
-  // MARK: File systems that cannot
-
-  @Test func `An entry whose file cannot be shortened is evicted whole`() async throws {
-    let directory = CacheDirectory(length: 3_000_000)
-    try await directory.fill(["a", "b"])
-    let disk = WatchedDisk()
-    disk.fail { operation, _ in operation == .truncate ? EOPNOTSUPP : nil }
-    // Half an entry would be enough.
-    let limit = directory.allocated + directory.length / 2
-    let cache = try directory.cache(limit: limit, disk: disk)
-    try await cache.prefetch(directory.url("new"))
-    await cache.close()
-    #expect(directory.allocated <= limit)
-    #expect(try directory.stored(of: ["a", "b", "new"]) == ["b", "new"])
-    #expect(SystemFiles.status(of: try directory.stored("a").directory.path) == nil)
-  }
-
   // MARK: Waiting
 
   @Test func `A measurement by another process does not stop eviction`() async throws {
