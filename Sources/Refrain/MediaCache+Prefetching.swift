@@ -45,7 +45,7 @@ extension MediaCache {
     // A removal, or another process, has the entry, perhaps for a moment; or nothing shows whether
     // what another process has stored is the version that this one received. Opened again, the
     // resource is the stored version, or replaces it.
-    return [.inUse, .resourceChanged].contains(error.code) || error == .otherVersion
+    return [.inUse, .resourceChanged].contains(error.code)
   }
 }
 

@@ -146,7 +146,7 @@ final class Entry: Sendable {
   /// The files of the new generation replace those of the last one.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
-    state.storage.replace(last.withState(\.storage.last))
+    state.storage.replaced = last.withState(\.storage.last)
     return state
   }
 
@@ -166,18 +166,14 @@ final class Entry: Sendable {
   }
 
   func stateAfter(_ generation: Generation) -> GenerationState {
-    let (url, now) = (resource.url, self.now.uptime)
+    let now = now.uptime
     var state = emptyState(after: generation)
-    let (invalidatedAt, isNoPage, ranges, replacements) = generation.withState {
-      (
-        $0.representation.invalidatedAt, $0.isNoPage(at: url), $0.fetches.ranges,
-        $0.replacements(at: now)
-      )
+    let (invalidatedAt, ranges, replacements) = generation.withState {
+      ($0.representation.invalidatedAt, $0.fetches.ranges, $0.replacements(at: now))
     }
     if ranges == .refused { state.fetches.note(.refused) }
     // Other representations of the resource still have to be confirmed.
     state.representation.invalidatedAt = invalidatedAt
-    state.representation.followsNoPage = isNoPage
     state.representation.follow(replacements: replacements)
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }
     return state

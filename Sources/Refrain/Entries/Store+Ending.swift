@@ -170,7 +170,7 @@ extension Store {
     var (next, found) = load(entry.emptyState())
     if let found { entry.withPolicy { $0.adopt(found) } }
     if next.generationID == nil { next.representation.invalidatedAt = entry.now.wall }
-    next.storage.replace(next.storage.replaced ?? last.withState(\.storage.last))
+    next.storage.replaced = next.storage.replaced ?? last.withState(\.storage.last)
     guard entry.startAnew(after: last, with: next) else { return }
     last.withState { state in
       state.storage.refuse(.purged)

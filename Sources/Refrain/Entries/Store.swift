@@ -67,7 +67,7 @@ actor Store {
       let contents = try directory.load()
       // A stored generation that is not used is replaced by the new one.
       var replacing = empty
-      replacing.storage.replace(contents.record.generation)
+      replacing.storage.replaced = contents.record.generation
       guard contents.record.key == key.rawValue else {
         warn("The entry in \(directory.path) has another key than \(url) and is ignored.")
         return (empty, nil)
@@ -150,7 +150,7 @@ actor Store {
     switch (decision, contents) {
     case (.resume, let contents?): return try resume(generation, contents)
     case (.stream, _):
-      generation.withState { $0.storage.refuse(.otherVersion) }
+      generation.withState { $0.storage.refuse(.inUse) }
       return nil
     case (.start, _), (.resume, nil):
       open = nil

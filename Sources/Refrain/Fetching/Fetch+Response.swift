@@ -41,7 +41,7 @@ extension Fetch {
         if response.isLive || state.isLive {
           // Readers wait for another response, which is arriving already.
           if state.isLive,
-            state.fetches.all.contains(where: { $0.key != id && $0.value.isReceivingWhole })
+            state.fetches.all.contains(where: { $0.key != id && $0.value.phase == .whole })
           {
             return (nil, [])
           }
@@ -284,7 +284,6 @@ extension Fetch {
     _ response: OriginExchange.Response, bringing verdict: ResponseCheck.Verdict?
   ) -> Bool {
     generation.withState { state in
-      state.representation.confirm(at: response.url)
       if response.droppedRange { state.fetches.note(.refused) }
       let merged = StoredFields.merged(
         state.representation.headers, with: response.headers, isConfirmation: true

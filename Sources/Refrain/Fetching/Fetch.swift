@@ -139,16 +139,17 @@ struct Fetch: Sendable {
   @inline(never)
   private func end(_ range: ByteRange, _ course: Course) {
     let error = course.error
-    // Whoever hears of the end does not find this fetch running.
-    generation.withState { $0.fetches[id]?.phase = .ended }
+    // Whoever hears of the end does not find this fetch running, and is not woken before.
+    let actions = generation.withState { state in
+      if let unconfirmed = course.unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
+      state.fetchEnded(id, error: error, isForBackground: course.isForBackground)
+      return state.takeActions()
+    }
     if let error { events.send(.failed(entry.key, error.withoutResponse)) }
     if !course.isConfirming {
       events.send(.fetchFinished(entry.key, range, error?.withoutResponse))
     }
-    generation.withState { state in
-      if let unconfirmed = course.unconfirmed { state.confirmed(at: now, unless: unconfirmed) }
-      state.fetchEnded(id, error: error, isForBackground: course.isForBackground)
-    }
+    generation.carryOut(actions)
   }
 
   var running: GenerationState.RunningFetch? { generation.withState { $0.fetches[id] } }

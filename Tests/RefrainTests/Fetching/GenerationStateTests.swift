@@ -53,7 +53,7 @@ import Testing
   @Test func `A version of one response is confirmed by the request that brings its rest`() {
     var state = state(length: 1000)
     state.representation.follow(replacements: Validator.mostReplacements)
-    _ = state.storage.commit(0..<600)
+    state.storage.commit(0..<600)
     let request = state.confirmingRequest(for: .init(minimum: 1), at: 100)
     #expect(request.range == 600..<1000 && request.fills)
   }
@@ -104,7 +104,7 @@ import Testing
 
   @Test func `Reads that advance by the available bytes count as sequential`() {
     var state = state(length: 8 << 20)
-    _ = state.storage.commit(0..<4 << 20)
+    state.storage.commit(0..<4 << 20)
     let reader = attach(&state)
     for step in 0..<4 { _ = state.lookUp(reader, at: Int64(step) << 20, count: 0) }
     #expect(state.readers[reader]?.runLength == 3 << 20)

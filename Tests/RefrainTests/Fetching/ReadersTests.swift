@@ -64,17 +64,6 @@ import Testing
     #expect(state.readers.isDeserted && state.fetches.isEmpty)
   }
 
-  @Test func `A player waits for bytes, and neither for information nor in the background`() {
-    var state = state()
-    state.readers.add(reader(), as: 1)
-    state.readers.add(reader(isBackground: true), as: 2)
-    state.readers.add(waiter(1, at: nil), as: 11)
-    state.readers.add(waiter(2, at: 0), as: 12)
-    #expect(!state.readers.isPlayerWaiting)
-    state.readers.add(waiter(1, at: 0), as: 13)
-    #expect(state.readers.isPlayerWaiting)
-  }
-
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
     var (state, known) = (state(), state(length: 500))
     for _ in 0..<8 {

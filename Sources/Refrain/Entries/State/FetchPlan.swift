@@ -84,9 +84,9 @@ struct FetchPlan: Sendable {
       // Some is readable or in transit: the next request is sent when half the window is left.
       let window = min(max(reader.runLength, firstRequest), mostAhead)
       let limit = position + window
-      guard first < limit, first - position <= window / 2 else { return nil }
-      let serving = running.filter { $0.ahead.overlaps(position..<limit) }
-      guard serving.count < 2 else { return nil }
+      guard first < limit, first - position <= window / 2,
+        running.count(where: { $0.ahead.overlaps(position..<limit) }) < 2
+      else { return nil }
     }
     return hole(at: first, for: reader, covered: covered)
   }
@@ -97,11 +97,8 @@ struct FetchPlan: Sendable {
     if fetch.isWhole && supportsRanges != true { return true }
     let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))
     // Of an unknown origin, a media bit rate is assumed.
-    let bytes = max(rate ?? 1_048_576, 1) * max(time, 0)
-    let distance = max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
-    // A measured rate may be too high, if the bytes had arrived before the measurement.
-    let most: Int64 = patience == nil && !fetch.isWhole ? 2 << 20 : .max
-    return offset - fetch.position <= min(distance, most)
+    let distance = max(Double(mostBroughtHome), (rate ?? 1_048_576) * time)
+    return Double(offset - fetch.position) <= distance
   }
 
   /// Returns the part of the hole at `offset` to request. Beyond the reader's end it extends only
@@ -109,10 +106,7 @@ struct FetchPlan: Sendable {
   private func hole(
     at offset: Int64, for reader: Reader, covered: RangeSet<Int64>
   ) -> ByteRange {
-    func end(after count: Int64) -> Int64 {
-      let (sum, overflow) = offset.addingReportingOverflow(count)
-      return overflow ? .max : sum
-    }
+    func end(after count: Int64) -> Int64 { offset + min(count, .max - offset) }
     let wanted = end(after: max(requestLength(for: reader), reader.minimum))
     let most = min(max(reader.end, end(after: reader.minimum)), length ?? .max)
     let next = covered.nextLowerBound(atOrAfter: offset + 1) ?? .max

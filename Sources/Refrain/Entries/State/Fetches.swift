@@ -10,7 +10,7 @@ extension GenerationState {
       case confirmation(fills: Bool)
     }
 
-    enum Phase: Sendable, Equatable {
+    enum Phase: Sendable {
       /// A request is about to be sent, or waits for its response.
       case asking
       /// It waits without a request.
@@ -18,9 +18,7 @@ extension GenerationState {
       /// The body of a response to a range is arriving.
       case part
       /// The head of a whole response has been received.
-      case whole(isPaused: Bool)
-      /// Its end is being reported: it sends no further request.
-      case ended
+      case whole
     }
 
     var range: ByteRange
@@ -35,8 +33,8 @@ extension GenerationState {
     var isCalledOff = false
     /// The number of new bytes.
     var brought: Int64 = 0
-    /// The end of all that it brought in memory: a whole response starts at the first byte again.
-    var furthest: Int64 = 0
+    /// The end of all that it brought: a whole response starts at the first byte again.
+    private var furthest: Int64 = 0
     /// The number of bytes stored since readers were last woken.
     var unannounced: Int64 = 0
     var task: Task<Void, Never>?
@@ -62,22 +60,19 @@ extension GenerationState {
 
     var isResting: Bool { phase == .resting }
 
-    var hasBody: Bool { phase == .part || phase == .whole(isPaused: false) }
-
-    var isReceivingWhole: Bool { if case .whole = phase { true } else { false } }
+    var isReceiving: Bool { phase == .part || phase == .whole }
 
     mutating func endRest() { if isResting { phase = .asking } }
 
     /// A whole response runs from the first byte to the end, whatever range was requested.
     mutating func beginWhole(to end: Int64) {
-      phase = .whole(isPaused: !hasBody)
-      (isWhole, range, position) = (true, 0..<end, 0)
+      (phase, isWhole, range, position) = (.whole, true, 0..<end, 0)
     }
 
-    mutating func beginBody() { phase = isReceivingWhole ? .whole(isPaused: false) : .part }
-
-    mutating func endBody() {
-      if hasBody { phase = isReceivingWhole ? .whole(isPaused: true) : .asking }
+    mutating func bring(_ range: ByteRange) {
+      brought += max(0, range.upperBound - max(range.lowerBound, furthest))
+      furthest = max(furthest, range.upperBound)
+      position = max(position, range.upperBound)
     }
 
     mutating func endAtPosition() {
@@ -122,7 +117,7 @@ extension GenerationState {
     /// enough, and readers wait for that one.
     mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
       let other = all.first { other, fetch in
-        other != id && fetch.isReceivingWhole && fetch.position <= offset
+        other != id && fetch.phase == .whole && fetch.position <= offset
       }?.key
       guard let other else {
         all[id]?.beginWhole(to: end)

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 
 extension GenerationState {
   // MARK: Starting
@@ -15,43 +14,40 @@ extension GenerationState {
       .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
   }
 
-  /// Plans fetches for every reader: those that wait first, those in the background last.
+  /// Wakes the readers that find something, and plans fetches for those that wait on, those in the
+  /// background last.
   mutating func plan() {
-    let waiting = readers.waiting
-    let order = readers.all.map { id, reader in
-      ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
+    wakeServed()
+    let waits = readers.waits.sorted {
+      ($0.reader.isBackground ? 1 : 0, $0.id) < ($1.reader.isBackground ? 1 : 0, $1.id)
     }
-    for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
+    for wait in waits {
+      plan(for: wait.reader, at: wait.offset, isWaiting: true)
+    }
+    resumePaused()
   }
 
-  mutating func plan(for id: ReaderID, isWaiting: Bool) {
-    guard !isOver, !isOffline, handed == nil, var reader = readers[id],
-      reader.isActive, !reader.awaitsConfirmation
+  mutating func plan(for reader: Reader, at place: Int64?, isWaiting: Bool) {
+    guard !isOver, !isOffline, handed == nil, reader.isActive else { return }
+    if reader.awaitsConfirmation { return confirm(for: reader, at: place) }
+    let offset = place ?? reader.position
+    var reader = reader
+    reader.position = offset
+    if isWaiting, !reader.isBackground { promote(at: offset) }
+    // One response for all of it cannot be contradicted by another.
+    if reader.fillsWhole, info == nil { reader.readsOn = true }
+    let running = fetches.all.filter(\.value.bringsBytes)
+    guard
+      let range = currentLimits.request(
+        for: reader, isWaiting: isWaiting, readable: reader.isBackground ? stored : readable,
+        running: Array(running.values))
     else { return }
-    let limits = currentLimits
-    let readable = reader.isBackground ? stored : readable
-    let offsets =
-      isWaiting
-      ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
-      : [reader.position].filter { $0 < reader.end }
-    for offset in Set(offsets).sorted() {
-      reader.position = offset
-      if isWaiting, !reader.isBackground { promote(at: offset) }
-      // One response for all of it cannot be contradicted by another.
-      if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
-      let running = fetches.all.filter(\.value.bringsBytes)
-      if let range = limits.request(
-        for: reader, isWaiting: isWaiting, readable: readable, running: Array(running.values))
-      {
-        if limits.supportsRanges != false,
-          let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
-        {
-          fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
-        }
-        start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
-      }
+    if currentLimits.supportsRanges != false,
+      let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
+    {
+      fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
     }
-    if isWaiting { resumePaused() }
+    start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
   }
 
   /// A player waits at `offset`: its fetch no longer gives way to others. One that rests, which may
@@ -95,13 +91,8 @@ extension GenerationState {
       if rest <= limits.mostBroughtHome { return rest > 0 }
     }
     if readers.areExpected, fetch.position < limits.mostBroughtHome { return true }
-    for offset in readers.waiters.values.compactMap(\.offset) where fetch.ahead.contains(offset) {
-      let nearer = fetches.all.contains {
-        $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
-          && $0.value.ahead.contains(offset)
-      }
-      if !nearer { return true }
-    }
+    let nearer = fetches.values.filter { $0.bringsBytes && $0.position > fetch.position }
+    if isAwaited(fetch, beside: nearer) { return true }
     let limits = currentLimits
     return readers.values.contains { reader in
       guard reader.isActive, reader.position <= fetch.position, reader.end > fetch.position else {
@@ -114,6 +105,12 @@ extension GenerationState {
     }
   }
 
+  private func isAwaited(_ fetch: RunningFetch, beside others: [RunningFetch]) -> Bool {
+    readers.waiters.values.compactMap(\.offset).contains { offset in
+      fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
+    }
+  }
+
   /// Pauses a fetch that is not wanted now, until `resume` is called. Without readers, one that
   /// would restart at the first byte is given up instead (false).
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
@@ -121,6 +118,7 @@ extension GenerationState {
       !readers.isDeserted || !(fetch.isWhole || fetch.isConfirmation)
     else { return false }
     fetches[id]?.paused = resume
+    recount()
     return true
   }
 
@@ -146,13 +144,11 @@ extension GenerationState {
     for (id, fetch) in fetches.all where fetch.paused != nil && isWanted(id) { resume(id) }
   }
 
+  // MARK: For others
+
   /// The ranges that fetches bring, from the event of their start to that of their end.
   var fetching: RangeSet<Int64> {
-    var ranges = RangeSet<Int64>()
-    for fetch in fetches.values where !fetch.isConfirmation && fetch.phase != .ended {
-      ranges.insert(contentsOf: fetch.range)
-    }
-    return ranges
+    RangeSet(fetches.values.filter { !$0.isConfirmation }.map(\.range))
   }
 
   /// Returns the end of the bytes from an offset on that are readable, or that begun responses
@@ -167,31 +163,24 @@ extension GenerationState {
     return announced.end(from: offset)
   }
 
-  // MARK: Players that are short of bytes
-
   mutating func endBody(_ id: FetchID) {
-    fetches[id]?.endBody()
+    if fetches[id]?.isReceiving == true { fetches[id]?.phase = .asking }
     recount()
   }
 
-  /// See `PlaybackPriority`.
+  /// Counts the fetches that players are short of (`PlaybackPriority`).
   mutating func recount() {
     let count = fetches.values.count(where: isShort)
     if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
     fetches.shortCount = count
   }
 
-  /// Whether a player has less ahead of it than its window, when it comes to the bytes of a fetch. A
-  /// live stream arrives as slowly as it plays on any network, so only its start counts.
+  /// Whether a player wants more of a fetch at once. A live stream arrives as slowly as it plays on
+  /// any network, so only its start counts.
   private func isShort(of fetch: RunningFetch) -> Bool {
-    guard fetch.hasBody, !fetch.isBackground, !fetch.ahead.isEmpty, !isOver,
-      liveEnd ?? 0 < limits.firstRequest
-    else { return false }
-    return readers.values.contains { reader in
-      let ahead = fetch.position - reader.position
-      return reader.isActive && !reader.isBackground && reader.position < fetch.range.upperBound
-        && fetch.position < reader.end && ahead < limits.window(afterRun: reader.runLength)
-    }
+    fetch.isReceiving && fetch.paused == nil && !fetch.isBackground && !isOver
+      && liveEnd ?? 0 < limits.firstRequest
+      && readers.values.contains { $0.isActive && !$0.isBackground }
   }
 
   // MARK: Ending
@@ -202,12 +191,9 @@ extension GenerationState {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
     else { return false }
-    let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.values
-    return readers.waits.contains { wait in
-      if wait.reader.awaitsConfirmation { return false }
-      guard let offset = wait.offset else { return others.isEmpty }
-      return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
-    }
+    let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
+    return isAwaited(fetch, beside: others)
+      || info == nil && others.isEmpty && !readers.waiters.isEmpty
   }
 
   /// Whether a further response could continue where this one broke off. If it begins at the first
@@ -227,52 +213,28 @@ extension GenerationState {
     guard let fetch = fetches.remove(id) else { return }
     recount()
     if let error { report(error, of: fetch, isForBackground: isForBackground) }
-    // Readers that came while a confirmation was being called off have waited for it in vain.
-    if fetch.isConfirmation, !isOver,
-      let wait = readers.waits.first(where: \.reader.awaitsConfirmation)
-    {
-      confirm(for: wait.reader, at: wait.offset)
-    }
-    wakeServed()
-    if readers.waiters.isEmpty { return }
-    guard handed != nil, fetches.isEmpty else { return plan() }
-    wake(readers.waits, with: MediaCacheError.endedEarly)
+    plan()
+    if handed != nil, fetches.isEmpty { wake(readers.waits, with: MediaCacheError.endedEarly) }
   }
 
   private mutating func report(
     _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
   ) {
-    let waiting = readers.waiting
     let failed = readers.waits.filter { wait in
       if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
       if isForBackground, !wait.reader.isBackground { return false }
       guard let offset = wait.offset else { return info == nil }
-      return !wait.reader.awaitsConfirmation && offset >= fetch.position
-        && offset < fetch.range.upperBound
+      return !wait.reader.awaitsConfirmation && fetch.ahead.contains(offset)
     }
     wake(failed, with: error)
-    if isForBackground {
-      // It must not restart whenever another reader waits.
-      let waiting = readers.waiting
-      for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
-        readers[id]?.activity = .idle
+    let waiting = readers.waiting
+    for (id, reader) in readers.all where !waiting.contains(id) {
+      // It must not be taken for one that reads on.
+      if isForBackground, reader.isBackground { readers[id]?.activity = .idle }
+      // Its filling was refused before it asked.
+      if info == nil, error.status != nil, reader.fillsWhole, !reader.isActive {
+        readers[id]?.missed = error
       }
     }
-    for (id, reader) in readers.all
-    where !waiting.contains(id) && !fetch.isCalledOff
-      && misses(error, reader, at: fetch.position)
-    {
-      readers[id]?.missed = error
-    }
-  }
-
-  /// Whether a reader that does not wait now would have the same request made again: its filling
-  /// was refused before it asked, or the last bytes of a response that was cut short have woken it.
-  /// A reader that plays stored bytes until then asks the origin again.
-  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
-    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
-    return error.retry == .cutShort && reader.isActive && !reader.awaitsConfirmation
-      && reader.position <= position && position < reader.end
-      && (position - reader.position) * 20 < min(position, 20 * (256 << 10))
   }
 }

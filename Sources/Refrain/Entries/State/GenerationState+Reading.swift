@@ -25,18 +25,13 @@ extension GenerationState {
     var hasRead = false
     /// Whether it waits for bytes until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a fetch which it would have received if it had waited.
+    /// The refusal that the fetch of its filling met.
     var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
 
     var isActive: Bool { activity != .idle }
-
-    mutating func readOn(from offset: Int64) {
-      readsOn = true
-      if offset >= end { end = .max }
-    }
 
     mutating func advance(by count: Int64) {
       if count > 0 { hasRead = true }
@@ -83,8 +78,6 @@ extension GenerationState {
 
     mutating func remove(_ id: ReaderID) { all[id] = nil }
 
-    // MARK: Waiting
-
     var waits: [Wait] {
       waiters.compactMap { id, waiter in
         all[waiter.reader].map { (id, waiter.offset, waiter.reader, $0) }
@@ -93,15 +86,11 @@ extension GenerationState {
 
     var waiting: Set<ReaderID> { Set(waiters.values.map(\.reader)) }
 
-    var isPlayerWaiting: Bool { waits.contains { $0.offset != nil && !$0.reader.isBackground } }
-
     mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
 
     mutating func end(_ waits: [Wait]) -> [Wake] {
       waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
     }
-
-    // MARK: Moving
 
     /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
     /// which say nothing: a player looks at the beginning and at the end before it plays.
@@ -139,11 +128,10 @@ extension GenerationState {
     }
     readers[id] = reader
     if looksAhead, !isComplete, !isOffline {
-      plan(for: id, isWaiting: false)
+      if reader.position < reader.end { plan(for: reader, at: reader.position, isWaiting: false) }
       resumePaused()
     }
     if hasJumped, !fetches.isEmpty { releaseUnwanted() }
-    if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
     return found
   }
 
@@ -198,10 +186,7 @@ extension GenerationState {
       reader.isActive && step >= 0
       && (step <= limits.firstRequest
         || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      readers.runEnded(reader, in: length)
-      if reader.isActive { reader.missed = nil }
-    }
+    if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
     return !goesOn
@@ -215,13 +200,13 @@ extension GenerationState {
     readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      if info == nil || error.retry == .cutShort, fetches.isEmpty { return .failure(error) }
+    readers[waiter.reader]?.missed = nil
+    if fetches.isEmpty {
+      if let missed = reader.missed { return .failure(missed) }
+      if handed != nil { return .failure(MediaCacheError.endedEarly) }
     }
-    if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
-    if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
+    plan()
     releaseUnwanted()
     return nil
   }
@@ -248,9 +233,7 @@ extension GenerationState {
   /// Readers that waited and no longer wait have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !readers.waiters.isEmpty
-      || readers.all.contains { (other, reader) in
-        other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
-      }
+      || readers.all.contains { (other, reader) in other != id && reader.activity != .reading }
   }
 
   static let changed = MediaCacheError(
@@ -266,7 +249,6 @@ extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
     readers[id]?.activity = .idle
-    readers[id]?.missed = nil
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
@@ -282,24 +264,19 @@ extension GenerationState {
     releaseUnwanted()
   }
 
-  /// Ends fetches that no reader is left to want, some only once they stall (`watch`). A small rest
-  /// is received all the same, so that it is not requested again. If there are readers elsewhere,
-  /// the oldest of many end at once, and while a player waits, those that have brought much.
+  /// Ends fetches that no reader is left to want, some only once they stall (`watch`). If there are
+  /// readers elsewhere, two wait for one to come back, unless they have brought much and somebody
+  /// waits for other bytes.
   mutating func releaseUnwanted() {
-    if readers.isDeserted {
-      for (id, fetch) in fetches.all
-      where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-        resume(id)
-        callOff(id)
+    if !readers.areExpected {
+      for (index, id) in abandonedFetches.enumerated() {
+        guard let fetch = fetches[id] else { continue }
+        let ends =
+          readers.isEmpty
+          ? fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch)
+          : index >= 2 || fetch.brought >= 1 << 20 && !readers.waiters.isEmpty
+        if ends { callOff(id) }
       }
-      return watch()
-    }
-    let abandoned = abandonedFetches
-    if abandoned.isEmpty { return }
-    for (index, id) in abandoned.reversed().enumerated() {
-      let hasBroughtMuch = fetches[id].map { $0.brought >= 1 << 20 } ?? false
-      // Two wait for a reader to come back.
-      if index >= 2 || hasBroughtMuch && readers.isPlayerWaiting { callOff(id) }
     }
     watch()
   }
@@ -332,28 +309,30 @@ extension GenerationState {
   }
 
   private var abandonedPositions: [FetchID: Int64] {
-    let abandoned = readers.isEmpty ? Array(fetches.all.keys) : abandonedFetches
+    let abandoned = abandonedFetches
     return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
   }
 
-  /// The fetches without readers whose rest another request could bring, if that is too long to be
-  /// received regardless; oldest first. What an unknown resource is concerns every reader.
+  /// The fetches without readers, the latest first: all of them if there are no readers, else those
+  /// whose rest another request could bring, if that is too long to be received regardless. What an
+  /// unknown resource is concerns every reader.
   private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, !readers.areExpected, !isOver else { return [] }
+    let latest = fetches.all.keys.sorted(by: >)
+    if readers.isEmpty { return latest }
+    guard info != nil, !isOneResponse, !isOver else { return [] }
     // One reader may wait in several places at once.
-    var places = readers.waits.compactMap { wait in
-      wait.offset.map { (at: $0, end: wait.reader.end) }
-    }
-    places += readers.values.filter(\.isActive).map { ($0.position, $0.end) }
+    let places =
+      readers.values.filter(\.isActive).map { ($0.position, $0.end) }
+      + readers.waits.compactMap { wait in wait.offset.map { ($0, .max) } }
     let covered = readable.with(fetches.values)
-    return fetches.all.filter { _, fetch in
-      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
-        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
-        && !places.contains { place in
-          fetch.ahead.contains(place.at)
-            || place.at <= fetch.position && fetch.position < place.end
-              && covered.range(containing: place.at)?.contains(fetch.position) == true
-        }
-    }.map(\.key).sorted()
+    return latest.filter { id in
+      guard let fetch = fetches[id], !fetch.isWhole, !fetch.isConfirmation, !fetch.isCalledOff,
+        fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+      else { return false }
+      return !places.contains { place, end in
+        place < fetch.range.upperBound && fetch.position < end
+          && covered.end(from: place) >= fetch.position
+      }
+    }
   }
 }

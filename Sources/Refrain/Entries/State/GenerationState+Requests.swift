@@ -7,19 +7,20 @@ extension GenerationState {
     if isOffline { return true }
     // What one response left incomplete serves only the readers in the middle of it.
     if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
+    guard let freshness else { return false }
     // The URL does not identify the bytes of a resource that changes by itself, or is outdated.
-    if trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
-      freshness.map(terms.isReplaced) != true
+    if trustsStored, freshness.pace?.isLive != true, freshness.isOutdated != true,
+      !terms.isReplaced(freshness)
     {
       return true
     }
     // An origin that forbids to store the response decides on each use.
-    if let freshness, !(freshness.noStore && storage.ignoresNoStore),
+    if !(freshness.noStore && storage.ignoresNoStore),
       terms.accept(freshness, at: wallTime(at: now))
     {
       return true
     }
-    return joinsOthers(terms, at: now)
+    return joinsOthers(terms, freshness, at: now)
   }
 
   /// Returns the wall-clock time, or a later one if the clock was set back since the origin
@@ -36,33 +37,25 @@ extension GenerationState {
 
   /// Whether a further reader joins the response of a moment ago: one play is often many readers,
   /// at the same time or, if each is a separate request, one after the other.
-  private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
-    guard !terms.directives.noCache,
-      let elapsed = representation.lastContact.flatMap({ now.uptime.seconds(since: $0.time) })
+  private func joinsOthers(_ terms: ReadTerms, _ freshness: Freshness, at now: Moment) -> Bool {
+    guard !terms.directives.noCache, let contact = representation.lastContact,
+      let elapsed = now.uptime.seconds(since: contact.time),
+      // Bytes that served another reader while the origin could not be asked may be too old now.
+      contact.isReached || terms.acceptUnconfirmed(freshness, at: wallTime(at: now)),
+      terms.listing.map({ freshness.confirmedAt < $0.time }) != true
     else { return false }
-    // Bytes that served another reader while the origin could not be asked may be too old now.
-    if representation.lastContact?.isReached == false,
-      !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
-    {
-      return false
-    }
-    let vouched = wallTime(at: now) - elapsed
-    // Computed times are precise to a millisecond.
-    if let listing = terms.listing, vouched + 0.001 < listing.time { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
-    let isRecent = elapsed < min(freshness?.pace?.longestUse ?? .infinity, Self.joinSeconds)
-    guard terms.audience == .client else {
-      return isArriving || isRecent && (isOneResponse || !readers.isEmpty)
-    }
-    // The freshness stated by the origin applies, and so do the directives of the request.
-    guard freshness?.isGuessed == true, freshness?.isOutdated != true,
-      freshness?.mustRevalidate != true, terms.directives.maxAge == nil,
-      terms.directives.minFresh == nil,
-      terms.notBefore.map({ $0 < vouched }) != false
+    guard
+      isArriving || elapsed < min(freshness.pace?.longestUse ?? .infinity, Self.joinSeconds)
     else { return false }
-    let hasPace = freshness?.pace.map { $0 != .unstated } ?? false
-    return isArriving || isRecent && (hasPace || isReadInPieces)
+    guard terms.audience == .client else { return isArriving || isOneResponse || !readers.isEmpty }
+    // The freshness stated by the origin applies, and so do the directives of the request.
+    guard freshness.isGuessed == true, freshness.isOutdated != true, !freshness.mustRevalidate,
+      terms.directives.maxAge == nil, terms.directives.minFresh == nil,
+      terms.notBefore.map({ $0 < freshness.confirmedAt }) != false
+    else { return false }
+    return isArriving || freshness.pace.map { $0 != .unstated } ?? isReadInPieces
   }
 
   /// Whether a play takes several requests, as with audio and video, whose index may lie at the
@@ -71,8 +64,7 @@ extension GenerationState {
     guard let info, freshness?.pace == nil else { return false }
     switch info.mimeType {
     case let type? where type.hasPrefix("audio/") || type.hasPrefix("video/"): return true
-    case nil, "application/octet-stream", "binary/octet-stream", "application/ogg",
-      "application/mp4":
+    case nil, "application/octet-stream", "binary/octet-stream":
       return (info.length ?? .max) > limits.firstRequest
     default: return false
     }
@@ -82,13 +74,12 @@ extension GenerationState {
   /// then readers that accept stale bytes continue.
   mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
     representation.lastContact = (now.uptime, error == nil)
-    let continuing = readers.all.filter {
-      error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
+    func goesOn(_ reader: Reader) -> Bool {
+      error == nil || !reader.awaitsConfirmation || playsStale(reader, at: now)
     }
-    if let error { wake(readers.waits.filter { continuing[$0.readerID] == nil }, with: error) }
-    for id in continuing.keys { readers[id]?.awaitsConfirmation = false }
+    if let error { wake(readers.waits.filter { !goesOn($0.reader) }, with: error) }
+    for (id, reader) in readers.all where goesOn(reader) { readers[id]?.awaitsConfirmation = false }
     // All readers look again: their bytes may have been there all along.
-    wakeServed()
     plan()
   }
 
@@ -129,8 +120,11 @@ extension GenerationState {
     if fetch.isConfirmation {
       request.isConfirmation = true
       request.isBrief = confirmsBriefly(at: now)
-      request.known.isDocument = isReceivedDocument
-      if isReceivedDocument { request.isWhole = true }
+      // Of a document that has come, a response to another request is the next version.
+      request.known.isDocument =
+        freshness?.pace != nil && length ?? 0 <= representation.longestDocument
+        && fetches.values.allSatisfy { $0.isConfirmation || $0.ahead.isEmpty }
+      if request.known.isDocument { request.isWhole = true }
     } else {
       // Bytes stored in the meantime need not be requested again.
       guard let start = hole(from: fetch.position), start < fetch.range.upperBound else {
@@ -147,13 +141,6 @@ extension GenerationState {
 
   var knownToCheck: ResponseCheck.Known {
     .init(length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType))
-  }
-
-  /// Whether the resource is a document, and none of it is on its way: a response to another request
-  /// then is the next version, and ends no reader that waits for this one.
-  private var isReceivedDocument: Bool {
-    freshness?.pace != nil && length ?? 0 <= representation.longestDocument
-      && !fetches.values.contains { !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty }
   }
 
   /// Returns the range that confirms this generation for a reader that waits at `offset` (nil: for
@@ -176,11 +163,9 @@ extension GenerationState {
     var there = (reader.isBackground ? stored : readable).with(fetches.values)
     let fills = start < length ?? .max && !there.contains(start)
     if !fills {
-      // Some reader continues, whatever the response.
-      if validator.conditional.isEmpty, hasBeenRead { return one }
       // Neither the bytes nor the length of a replacement are known.
       (there, limits.length) = (RangeSet(), nil)
-      if reader.fillsWhole { demand.readOn(from: start) }
+      if reader.fillsWhole { demand.readsOn = true }
     }
     let range = limits.request(for: demand, isWaiting: true, readable: there, running: [])
     return range.map { ($0, fills) } ?? one
@@ -201,8 +186,7 @@ extension GenerationState {
   /// Whether a fetch is received to its end, although nobody may want its bytes now: another
   /// response could not bring them.
   func isKeptToEnd(_ fetch: RunningFetch) -> Bool {
-    isOneResponse && !fetch.isConfirmation && (fetch.isReceivingWhole || fetch.hasBody)
-      && !isTransient && length != nil
+    isOneResponse && !fetch.isConfirmation && fetch.isReceiving && !isTransient && length != nil
   }
 
   /// Returns the number of versions in a row that were replaced before all of them had come, if this

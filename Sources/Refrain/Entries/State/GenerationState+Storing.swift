@@ -18,11 +18,10 @@ extension GenerationState {
     defer { recount() }
     guard let offset else { return .foreground }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
-    fetches[id]?.beginBody()
+    if fetch.phase != .whole { fetches[id]?.phase = .part }
     let isWanted = isWanted(id)
     // Being wanted, or its turn, may take long.
     if !isWanted || fetch.isBackground { announce(id) }
-    if !isWanted { fetches[id]?.endBody() }
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 
@@ -65,12 +64,10 @@ extension GenerationState {
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
   ) -> Commit? {
-    fetches.move(id, to: range.upperBound)
+    fetches[id]?.bring(range)
     guard file === self.file else { return nil }
-    let isNew = storage.commit(range)
-    let count = range.upperBound - range.lowerBound
-    if isNew { fetches[id]?.brought += count }
-    fetches[id]?.unannounced += count
+    storage.commit(range)
+    fetches[id]?.unannounced += range.upperBound - range.lowerBound
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
@@ -84,48 +81,7 @@ extension GenerationState {
     wakeServed()
   }
 
-  // MARK: The files
-
-  mutating func adopt(_ contents: EntryDirectory.Contents) {
-    representation.adopt(contents.record)
-    if contents.record.supportsRanges { fetches.note(.answered) }
-    storage.adopt(contents)
-  }
-
-  mutating func filesRemoved() {
-    storage.remove(hasReaders: !readers.isEmpty)
-    guard readers.isEmpty else { return }
-    // The next reader starts again, so bytes in transit are not wanted.
-    for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
-  }
-}
-
-/// How the entry's writer stores a generation, given the contents of the disk.
-enum StoringDecision: Sendable, Hashable {
-  case resume
-  /// Make new files, replacing any stored ones.
-  case start
-  /// Leave alone what another process has stored, which is another version, or may be.
-  case stream
-}
-
-extension GenerationState {
-  /// `record` is that of the entry stored under the key; nil if there is nothing readable.
-  func storingDecision(for record: EntryRecord?) -> StoringDecision {
-    guard let record else { return .start }
-    if generationID == record.generation { return .resume }
-    // The readers hold bytes of files that another process has replaced.
-    if generationID != nil { return .stream }
-    if storage.replaced == record.generation { return .start }
-    let isOtherLength = if let length, let other = record.length { length != other } else { false }
-    let match = validator.matches(record.validator)
-    if !isOtherLength, match == .same || match == .weaklySame { return .resume }
-    return record.freshness.isOutdated == true ? .start : .stream
-  }
-}
-
-extension GenerationState {
-  /// Keeps received bytes that are not stored while a reader is near; false if none is near any
+  /// Keeps received bytes that are not stored while a player is near; false if none is near any
   /// byte that the fetch has yet to bring.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> Bool {
     let range = offset..<(offset + Int64(bytes.count))
@@ -134,11 +90,7 @@ extension GenerationState {
     guard fetches[id] != nil, windows.contains(where: { $0.overlaps(rest) }) else { return false }
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
-    fetches.move(id, to: range.upperBound)
-    if let fetch = fetches[id], range.upperBound > fetch.furthest {
-      fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
-      fetches[id]?.furthest = range.upperBound
-    }
+    fetches[id]?.bring(range)
     liveEnd = liveEnd.map { max($0, range.upperBound) }
     wakeServed()
     let unserved = readers.waits.filter {
@@ -151,10 +103,60 @@ extension GenerationState {
   var transientWindows: [ByteRange] {
     let ahead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     let waiting = readers.waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
-    // A reader that has begun a live stream cannot get its start elsewhere.
-    let near = readers.values.filter { !$0.isBackground && ($0.isActive || isLive && $0.hasRead) }
-    return (near.map(\.position) + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
+    // One that rests, too: it cannot get the start of a live stream elsewhere.
+    let near = readers.values.filter { !$0.isBackground }.map(\.position)
+    return (near + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
   }
+
+  // MARK: The files
+
+  mutating func adopt(_ contents: EntryDirectory.Contents) {
+    representation.adopt(contents.record)
+    if contents.record.supportsRanges { fetches.note(.answered) }
+    storage.adopt(contents)
+  }
+
+  mutating func filesRemoved() {
+    storage.remove(hasReaders: !readers.isEmpty)
+    // The next reader starts again, so bytes in transit are not wanted.
+    guard readers.isEmpty else { return }
+    for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
+  }
+
+  /// `record` is that of the entry stored under the key; nil if there is nothing readable.
+  func storingDecision(for record: EntryRecord?) -> StoringDecision {
+    guard let record else { return .start }
+    if generationID == record.generation { return .resume }
+    // The readers hold bytes of files that another process has replaced.
+    if generationID != nil { return .stream }
+    if storage.replaced == record.generation { return .start }
+    let isOtherLength = if let length, let other = record.length { length != other } else { false }
+    let match = validator.matches(record.validator)
+    if !isOtherLength, match == .same || match == .weaklySame { return .resume }
+    return record.freshness.isOutdated == true ? .start : .stream
+  }
+
+  /// Whether the origin forbids to store the response (`no-store`, RFC 9111 §5.2.2.5). A cache for one
+  /// person stores it all the same for a pinned group, which needs its documents and keys to play
+  /// offline: as a browser saves a page on request. It is revalidated before each use while the
+  /// origin can be reached. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before there is
+  /// a pin; what has none when the entry is closed is removed, and what a killed process left is not
+  /// used (`Store`).
+  var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
+
+  mutating func obeyNoStore() {
+    storage.ignoresNoStore = false
+    if isForbidden { storage.refuse(.forbidden) }
+  }
+}
+
+/// How the entry's writer stores a generation, given the contents of the disk.
+enum StoringDecision: Sendable, Hashable {
+  case resume
+  /// Make new files, replacing any stored ones.
+  case start
+  /// Leave alone what another process has stored, which is another version, or may be.
+  case stream
 }
 
 /// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
@@ -167,8 +169,8 @@ extension GenerationState {
     guard let given, info == nil else { return nil }
     let waiting = readers.waiting
     return readers.all.filter { (id, reader) in
-      guard waiting.contains(id) || reader.activity == .aboutToWait else { return false }
-      return !reader.isBackground && !reader.fillsWhole
+      (waiting.contains(id) || reader.activity == .aboutToWait)
+        && !reader.isBackground && !reader.fillsWhole
         && reader.resource?.isAsked(as: given) == true
     }.map(\.key).min()
   }
@@ -177,21 +179,6 @@ extension GenerationState {
     guard let reader, isForbidden, !isLive else { return }
     handed = (reader, headers, status)
     wake(readers.waits.filter { $0.readerID != reader })
-  }
-}
-
-/// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5). A cache for one
-/// person stores them all the same for a pinned group, which needs its documents and keys to play
-/// offline: as a browser saves a page on request. They are revalidated before each use while the
-/// origin can be reached. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before there is
-/// a pin; what has none when the entry is closed is removed, and what a killed process left is not
-/// used (`Store`).
-extension GenerationState {
-  var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
-
-  mutating func obeyNoStore() {
-    storage.obeyNoStore()
-    if isForbidden { storage.refuse(.forbidden) }
   }
 }
 

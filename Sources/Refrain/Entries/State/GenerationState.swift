@@ -12,8 +12,8 @@ package enum AvailableBytes: Sendable {
   case end
 }
 
-/// Everything known of one generation while it is open: its representation, its bytes, its readers and
-/// its fetches. A pure value: its methods leave `actions` to carry out outside the lock.
+/// Everything known of one generation while it is open. A pure value: its methods leave `actions` to
+/// carry out outside the lock.
 struct GenerationState: Sendable {
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
@@ -44,7 +44,8 @@ struct GenerationState: Sendable {
   var trustsStored = false
   private(set) var life = Life.current
 
-  var representation = Representation()
+  var representation = Representation() { didSet { lastKnown = nil } }
+  private(set) var lastKnown: StoredResponse?
   var storage = StoredBytes()
   var transient = TransientBytes()
   /// The end of the bytes received of a live stream; nil if this is none.
@@ -96,13 +97,13 @@ struct GenerationState: Sendable {
   }
 
   func isNoPage(at url: URL) -> Bool {
-    info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? representation.followsNoPage
+    info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? false
   }
 
   // MARK: The end
 
   mutating func supersede() {
-    // Readers of a closed cache are told of nothing else.
+    // Readers of a closed cache receive that error.
     if life != .closed { life = .superseded }
     // The file has no users here: closing it frees its blocks once it is removed.
     if !storage.isPrepared, !hasBeenRead { storage.releaseFile() }
@@ -124,7 +125,6 @@ struct GenerationState: Sendable {
   }
 
   private mutating func endAll(waitsWith error: (any Error)?) {
-    for id in fetches.all.keys { resume(id) }
     actions += fetches.values.compactMap(\.task).map { .cancel($0) }
     wake(readers.waits, with: error)
   }
@@ -137,8 +137,12 @@ extension GenerationState {
   var length: Int64? { info?.length }
   var validator: Validator { representation.validator }
   var freshness: Freshness? { representation.freshness }
+  /// The same object until something changes; nil before the first response.
   var known: StoredResponse? {
-    mutating get { representation.known }
+    mutating get {
+      if lastKnown == nil { lastKnown = StoredResponse(representation) }
+      return lastKnown
+    }
   }
 
   var stored: RangeSet<Int64> { storage.spans }

@@ -14,7 +14,7 @@ struct StoredBytes: Sendable {
   /// The name under which the generation is stored; nil while it is not.
   private(set) var generationID: String?
   /// The stored generation that this one replaces.
-  private(set) var replaced: String?
+  var replaced: String?
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
   private var recordedChanges = 0
@@ -25,11 +25,11 @@ struct StoredBytes: Sendable {
   private var lastSync: ContinuousClock.Instant?
   private var isSyncing = false
 
-  /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
-  /// stored. A refusal stays until that attempt.
+  /// Why nothing is stored, and when storing may be attempted again (nil: never). It stays until
+  /// that attempt.
   private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
   /// Whether bytes are stored although the origin forbids it, because a person wants to keep them.
-  private(set) var ignoresNoStore = false
+  var ignoresNoStore = false
 
   // MARK: Whether to store
 
@@ -48,14 +48,10 @@ struct StoredBytes: Sendable {
     if refusal?.problem == .forbidden { allow() }
   }
 
-  mutating func obeyNoStore() { ignoresNoStore = false }
-
   // MARK: Files
 
   /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && journal != nil }
-
-  mutating func replace(_ generation: String?) { replaced = generation }
 
   /// The stored generation that one after this replaces.
   var last: String? { generationID ?? replaced }
@@ -75,8 +71,7 @@ struct StoredBytes: Sendable {
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
     synced = contents.syncedSpans.subtracting(lost)
-    generationID = contents.record.generation
-    file = contents.file
+    (generationID, file) = (contents.record.generation, contents.file)
     self.journal = journal
     _ = account(allocated)
     allow()
@@ -118,18 +113,15 @@ struct StoredBytes: Sendable {
 
   // MARK: Bytes
 
-  /// Records written bytes, which readers may use from now on; returns whether the first is new.
-  mutating func commit(_ range: ByteRange) -> Bool {
-    let isNew = !spans.contains(range.lowerBound)
+  /// Records written bytes, which readers may use from now on.
+  mutating func commit(_ range: ByteRange) {
     spans.insert(contentsOf: range)
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
-    return isNew
   }
 
-  /// Drops a range that could not be read back, and everything beyond the end of a truncated file:
-  /// it is fetched again. The record has to drop it before anything more is written, because a gap
-  /// would read as zeros.
+  /// Drops a range that could not be read back, and everything beyond the end of a truncated file.
+  /// The record has to drop it before anything more is written: a gap would read as zeros.
   mutating func lose(_ range: ByteRange, size: Int64?) {
     var gone = RangeSet(range)
     if let size, size < range.upperBound {
@@ -161,8 +153,7 @@ struct StoredBytes: Sendable {
   var isRecordStale: Bool { changes != recordedChanges }
 
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
-    synced = recorded
-    recordedChanges = changes
+    (synced, recordedChanges) = (recorded, changes)
   }
 
   // MARK: Syncing
@@ -176,24 +167,20 @@ struct StoredBytes: Sendable {
   }
 
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
-    journal = nextJournal
-    lastSync = now
-    unsyncedBytes = 0
+    (journal, lastSync, unsyncedBytes) = (nextJournal, now, 0)
   }
 
   /// Returns the delay until the next sync, for bytes that have arrived in the meantime.
   mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
     isSyncing = false
-    if isDone { return nextSync(now) }
-    // The next attempt comes with more bytes, or at the end.
-    unsyncedBytes = 0
-    return nil
+    // After a failure, the next attempt comes with more bytes, or at the end.
+    if !isDone { unsyncedBytes = 0 }
+    return nextSync(now)
   }
 }
 
 /// The reasons why bytes are not stored, for readers that want them stored.
 extension MediaCacheError {
-  /// The limit is reached by entries in use, or the disk is full.
   static let noRoom = {
     var error = Self(
       .storage, "The cache has no room to store the bytes.",
@@ -202,13 +189,10 @@ extension MediaCacheError {
     return error
   }()
 
+  /// It stores another version, or nothing shows that it is the same.
   static let inUse = Self(
     .inUse, "Another process is storing this resource.",
     remedy: "Try again when that process has ended.")
-
-  static let otherVersion = Self(
-    .storage, "Another process has stored another version of this resource.",
-    remedy: "Try again; remove the entry if that does not help.")
 
   static let readOnly = Self(
     .storage, "The cache directory is read-only.",
