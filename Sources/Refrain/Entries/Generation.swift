@@ -34,7 +34,6 @@ final class Generation: Sendable {
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
       case .watchAbandoned: Task { await watchAbandoned() }
-      case .countShort(let change): entry.starter.gate.count(change)
       }
     }
   }

@@ -195,10 +195,9 @@ extension Fetch {
     to response: OriginExchange.Response, asked: ByteRange, exchange: OriginExchange
   ) async -> Outcome {
     let next = Generation(entry: entry, state: entry.stateAfter(generation))
-    let (isBackground, areComing, isContradicted) = generation.withState { state in
+    let (isBackground, isContradicted) = generation.withState { state in
       (
         state.fetches[id]?.isBackground == true,
-        state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
         state.validator.isShared(with: Validator(headers: response.headers))
       )
@@ -206,7 +205,6 @@ extension Fetch {
     let fetch = next.withState { state in
       let id = state.makeID()
       state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
-      state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
     let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)
@@ -219,10 +217,7 @@ extension Fetch {
     var task: Task<Void, Never>?
     let isReplaced = entry.replace(generation, with: next) {
       // Before the old generation ends its fetches, it forgets this one.
-      task = generation.withState { state in
-        state.endBody(id)
-        return state.fetches.remove(id)?.task
-      }
+      task = generation.withState { $0.fetches.remove(id)?.task }
     }
     guard let verdict, isReplaced else {
       // Yet another generation has taken the place.

@@ -228,27 +228,32 @@ extension Fetch {
     var offset = range.lowerBound
     var meter = RateMeter()
     var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
+    let gate = entry.starter.gate
+    var isShort = false
     defer {
+      if isShort { gate.count(-1) }
       generation.withState { state in
         state.announce(id)
-        state.endBody(id)
+        state.fetches[id]?.endBody()
       }
     }
     var body = response.audio { note in tell { $0.note(note) } }
     var hasBegun = false
     while true {
       let next = offset < range.upperBound ? offset : nil
-      switch generation.withState({ $0.standing(id, at: next) }) {
+      let standing = generation.withState { $0.standing(id, at: next) }
+      if isShort != (standing == .foreground) {
+        gate.count(isShort ? -1 : 1)
+        isShort.toggle()
+      }
+      switch standing {
       case .over: return .done
       case .unwanted:
         await generation.waitUntilWanted(id)
-        guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
-          return .done
-        }
+        if Task.isCancelled { return .done }
         continue
-      case .background:
-        await entry.starter.gate.waitTurn { !isBackground }
-      case .foreground: break
+      case .background: await gate.waitTurn { !isBackground }
+      case .live, .foreground: break
       }
       exchange.expectBody(isFirst: !hasBegun)
       let began = ContinuousClock.now

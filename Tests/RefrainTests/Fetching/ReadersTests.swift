@@ -61,7 +61,7 @@ import Testing
     state.fetches.remove(20)
     state.readers[id] = reader(at: 7)
     state.fetches[20] = .init(range: 0..<9)
-    #expect(state.readers.isDeserted && state.fetches.isEmpty)
+    #expect(state.readers.isEmpty && state.fetches.isEmpty)
   }
 
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
@@ -94,19 +94,6 @@ import Testing
     #expect(state.readers.usualRun == 9000)
     state.readers.runEnded(reader(run: 5), in: nil)
     #expect(state.readers.usualRun == 700)
-  }
-
-  @Test func `Readers are expected until one has come, or for a moment`() {
-    var state = state()
-    state.fetches.add(.init(range: 0..<500), as: 1)
-    state.readers.areExpected = true
-    state.watch()
-    #expect(!state.readers.isDeserted)
-    let isWatched = state.releaseStalled()
-    #expect(isWatched && state.readers.isDeserted)
-    state.readers.areExpected = true
-    _ = state.add(reader())
-    #expect(!state.readers.areExpected)
   }
 
   @Test func `Fetches without readers are watched once until that ends`() {

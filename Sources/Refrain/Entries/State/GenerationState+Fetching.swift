@@ -1,18 +1,157 @@
 // SPDX-License-Identifier: MIT
 
 extension GenerationState {
-  // MARK: Starting
-
-  /// Starts a confirmation unless one is running; `offset` is nil for the content information.
-  mutating func confirm(for reader: Reader, at offset: Int64?) {
-    if let id = fetches.all.first(where: \.value.isConfirmation)?.key {
-      if !reader.isBackground { fetches[id]?.isBackground = false }
-      return
+  /// One request to the origin, or a row of them, that fills a hole. `Fetch` carries it out.
+  struct RunningFetch: Sendable {
+    enum Purpose: Sendable, Equatable {
+      case bytes
+      /// It turns into `.bytes` once the response brings some.
+      case confirmation(fills: Bool)
     }
-    let (range, fills) = confirmingRequest(for: reader, at: offset)
-    start(
-      .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
+
+    enum Phase: Sendable {
+      case asking
+      /// It waits without a request.
+      case resting
+      /// The response to a range is arriving.
+      case part
+      /// A whole response is arriving.
+      case whole
+    }
+
+    var range: ByteRange
+    var position: Int64
+    var purpose: Purpose
+    var phase = Phase.asking
+    var isWhole: Bool
+    var isBackground: Bool
+    /// The end of the range in the head of its response.
+    var announcedEnd: Int64?
+    /// Whether it was ended for lack of readers, or its task was cancelled.
+    var isCalledOff = false
+    /// The number of new bytes.
+    var brought: Int64 = 0
+    /// The end of all that it brought: a whole response starts at the first byte again.
+    private var furthest: Int64 = 0
+    /// The bytes stored since readers were last woken.
+    var unannounced: Int64 = 0
+    var task: Task<Void, Never>?
+    /// Resumes it; nil unless it is paused.
+    var paused: Wake?
+
+    init(
+      range: ByteRange, position: Int64? = nil, purpose: Purpose = .bytes, isWhole: Bool = false,
+      isBackground: Bool = false
+    ) {
+      (self.range, self.purpose, self.isWhole) = (range, purpose, isWhole)
+      self.isBackground = isBackground
+      self.position = position ?? range.lowerBound
+    }
+
+    /// The range that it has yet to bring.
+    var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
+
+    var isConfirmation: Bool { purpose != .bytes }
+
+    /// Whether it brings the bytes of its range, unless the stored generation is outdated.
+    var bringsBytes: Bool { purpose != .confirmation(fills: false) }
+
+    var isResting: Bool { phase == .resting }
+
+    var isReceiving: Bool { phase == .part || phase == .whole }
+
+    mutating func endRest() { if isResting { phase = .asking } }
+
+    mutating func endBody() { if isReceiving { phase = .asking } }
+
+    mutating func beginWhole(to end: Int64) {
+      (phase, isWhole, range, position) = (.whole, true, 0..<end, 0)
+    }
+
+    mutating func bring(_ range: ByteRange) {
+      brought += max(0, range.upperBound - max(range.lowerBound, furthest))
+      furthest = max(furthest, range.upperBound)
+      position = max(position, range.upperBound)
+    }
+
+    mutating func endAtPosition() {
+      range = range.lowerBound..<max(range.lowerBound, position)
+    }
   }
+
+  struct Fetches: Sendable {
+    private(set) var all: [FetchID: RunningFetch] = [:]
+    private(set) var ranges = OriginRanges.announced
+    /// Those without readers at the last look (`watch`).
+    var watched: Set<FetchID> = []
+
+    /// Nothing changes for one that has ended.
+    subscript(id: FetchID) -> RunningFetch? {
+      get { all[id] }
+      set { if let newValue, all[id] != nil { all[id] = newValue } }
+    }
+
+    var values: Dictionary<FetchID, RunningFetch>.Values { all.values }
+    var isEmpty: Bool { all.isEmpty }
+
+    mutating func add(_ fetch: RunningFetch, as id: FetchID) { all[id] = fetch }
+
+    @discardableResult
+    mutating func remove(_ id: FetchID) -> RunningFetch? { all.removeValue(forKey: id) }
+
+    mutating func move(_ id: FetchID, to position: Int64) {
+      if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }
+    }
+
+    mutating func end(at length: Int64) {
+      for (id, fetch) in all where fetch.range.upperBound > length {
+        all[id]?.range = min(fetch.range.lowerBound, length)..<length
+      }
+    }
+
+    /// Begins a whole response up to `end`. False if another one has yet to pass `offset`: readers
+    /// wait for that one.
+    mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
+      let other = all.first { other, fetch in
+        other != id && fetch.phase == .whole && fetch.position <= offset
+      }?.key
+      guard let other else {
+        all[id]?.beginWhole(to: end)
+        return true
+      }
+      // Its range may have been truncated where this fetch was to begin.
+      all[other]?.range = 0..<end
+      note(.ignored)
+      return false
+    }
+
+    mutating func note(_ found: OriginRanges) {
+      if ranges == .refused || (ranges == .answered && found == .refused) { return }
+      ranges = found
+    }
+  }
+}
+
+/// How the origin handles requests for ranges, by its responses so far.
+enum OriginRanges: Sendable {
+  /// Nothing is known but `ContentInformation.supportsRanges`.
+  case announced
+  case answered
+  /// It sends the whole resource instead, whatever it announces.
+  case ignored
+  /// It has a usable response only to requests without a range.
+  case refused
+}
+
+extension RangeSet<Int64> {
+  /// Returns these bytes with those that fetches have yet to bring.
+  func with(_ fetches: some Sequence<GenerationState.RunningFetch>) -> Self {
+    fetches.reduce(into: self) { $0.insert(contentsOf: $1.ahead) }
+  }
+}
+
+extension GenerationState {
+  // MARK: Starting
 
   /// Wakes the readers that find something, and plans fetches for those that wait on, those in the
   /// background last.
@@ -21,33 +160,40 @@ extension GenerationState {
     let waits = readers.waits.sorted {
       ($0.reader.isBackground ? 1 : 0, $0.id) < ($1.reader.isBackground ? 1 : 0, $1.id)
     }
-    for wait in waits {
-      plan(for: wait.reader, at: wait.offset, isWaiting: true)
-    }
+    for wait in waits { plan(for: wait.reader, at: wait.offset, isWaiting: true) }
     resumePaused()
   }
 
   mutating func plan(for reader: Reader, at place: Int64?, isWaiting: Bool) {
     guard !isOver, !isOffline, handed == nil, reader.isActive else { return }
     if reader.awaitsConfirmation { return confirm(for: reader, at: place) }
-    let offset = place ?? reader.position
     var reader = reader
-    reader.position = offset
-    if isWaiting, !reader.isBackground { promote(at: offset) }
+    reader.position = place ?? reader.position
+    if isWaiting, !reader.isBackground { promote(at: reader.position) }
     // One response for all of it cannot be contradicted by another.
     if reader.fillsWhole, info == nil { reader.readsOn = true }
-    let running = fetches.all.filter(\.value.bringsBytes)
+    let (plan, running) = (currentLimits, fetches.all.filter(\.value.bringsBytes))
     guard
-      let range = currentLimits.request(
+      let range = plan.request(
         for: reader, isWaiting: isWaiting, readable: reader.isBackground ? stored : readable,
         running: Array(running.values))
     else { return }
-    if currentLimits.supportsRanges != false,
+    if plan.supportsRanges != false,
       let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
     {
       fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
     }
     start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
+  }
+
+  private mutating func confirm(for reader: Reader, at offset: Int64?) {
+    if let id = fetches.all.first(where: \.value.isConfirmation)?.key {
+      if !reader.isBackground { fetches[id]?.isBackground = false }
+      return
+    }
+    let (range, fills) = confirmingRequest(for: reader, at: offset)
+    start(
+      .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
   }
 
   /// A player waits at `offset`: its fetch no longer gives way to others. One that rests, which may
@@ -61,7 +207,6 @@ extension GenerationState {
 
   private mutating func start(_ fetch: RunningFetch) {
     let id = makeID()
-    // Another attempt says more than what became of earlier ones.
     for id in readers.all.keys { readers[id]?.missed = nil }
     fetches.add(fetch, as: id)
     actions.append(.startFetch(id, fetch.range))
@@ -82,15 +227,12 @@ extension GenerationState {
   // MARK: Wanted
 
   /// Whether a fetch should receive more: a reader has less ahead than its window, or than half of
-  /// it if the fetch is paused. A small rest is always received, because it is already on its way.
+  /// it if the fetch is paused. A small rest is on its way already.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isOver else { return false }
     if isKeptToEnd(fetch) { return true }
-    if !fetch.isWhole {
-      let rest = fetch.range.upperBound - fetch.position
-      if rest <= limits.mostBroughtHome { return rest > 0 }
-    }
-    if readers.areExpected, fetch.position < limits.mostBroughtHome { return true }
+    let rest = fetch.range.upperBound - fetch.position
+    if !fetch.isWhole, rest <= limits.mostBroughtHome { return rest > 0 }
     let nearer = fetches.values.filter { $0.bringsBytes && $0.position > fetch.position }
     if isAwaited(fetch, beside: nearer) { return true }
     let limits = currentLimits
@@ -111,28 +253,9 @@ extension GenerationState {
     }
   }
 
-  /// Pauses a fetch that is not wanted now, until `resume` is called. Without readers, one that
-  /// would restart at the first byte is given up instead (false).
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
-    guard let fetch = fetches[id], !isOver, !isWanted(id),
-      !readers.isDeserted || !(fetch.isWhole || fetch.isConfirmation)
-    else { return false }
+    guard fetches[id] != nil, !isOver, !isWanted(id) else { return false }
     fetches[id]?.paused = resume
-    recount()
-    return true
-  }
-
-  /// Whether readers may come to want the bytes of a fetch, which is called off otherwise.
-  mutating func isWantedStill(_ id: FetchID) -> Bool {
-    let isWanted = !readers.isDeserted && !isOver
-    if !isWanted { fetches[id]?.isCalledOff = true }
-    return isWanted
-  }
-
-  /// Marks a fetch as waiting without a request: it can be called off. False without readers.
-  mutating func beginRest(_ id: FetchID) -> Bool {
-    guard isWantedStill(id) else { return false }
-    fetches[id]?.phase = .resting
     return true
   }
 
@@ -144,7 +267,15 @@ extension GenerationState {
     for (id, fetch) in fetches.all where fetch.paused != nil && isWanted(id) { resume(id) }
   }
 
-  // MARK: For others
+  /// Marks a fetch as waiting without a request. Without readers, it is called off (false).
+  mutating func beginRest(_ id: FetchID) -> Bool {
+    guard !readers.isEmpty, !isOver else {
+      fetches[id]?.isCalledOff = true
+      return false
+    }
+    fetches[id]?.phase = .resting
+    return true
+  }
 
   /// The ranges that fetches bring, from the event of their start to that of their end.
   var fetching: RangeSet<Int64> {
@@ -163,26 +294,6 @@ extension GenerationState {
     return announced.end(from: offset)
   }
 
-  mutating func endBody(_ id: FetchID) {
-    if fetches[id]?.isReceiving == true { fetches[id]?.phase = .asking }
-    recount()
-  }
-
-  /// Counts the fetches that players are short of (`PlaybackPriority`).
-  mutating func recount() {
-    let count = fetches.values.count(where: isShort)
-    if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
-    fetches.shortCount = count
-  }
-
-  /// Whether a player wants more of a fetch at once. A live stream arrives as slowly as it plays on
-  /// any network, so only its start counts.
-  private func isShort(of fetch: RunningFetch) -> Bool {
-    fetch.isReceiving && fetch.paused == nil && !fetch.isBackground && !isOver
-      && liveEnd ?? 0 < limits.firstRequest
-      && readers.values.contains { $0.isActive && !$0.isBackground }
-  }
-
   // MARK: Ending
 
   /// Whether this fetch has brought nothing to readers that wait for its bytes: another request at
@@ -197,8 +308,8 @@ extension GenerationState {
   }
 
   /// Whether a further response could continue where this one broke off. If it begins at the first
-  /// byte, and neither a length nor a validator confirms that it is the same, all bytes so far have to
-  /// be stored: then they are compared.
+  /// byte, and nothing confirms that it is the same, all bytes so far have to be stored: then they are
+  /// compared.
   func canGoOn(_ id: FetchID) -> Bool {
     if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
@@ -206,12 +317,10 @@ extension GenerationState {
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
   }
 
-  /// Readers that wait for its bytes receive the error; without one, they may ask again.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) {
     guard let fetch = fetches.remove(id) else { return }
-    recount()
     if let error { report(error, of: fetch, isForBackground: isForBackground) }
     plan()
     if handed != nil, fetches.isEmpty { wake(readers.waits, with: MediaCacheError.endedEarly) }

@@ -6,7 +6,6 @@ extension GenerationState {
       /// It has asked for nothing yet, or rests.
       case idle
       case aboutToWait
-      /// It is expected to read on from its position.
       case reading
     }
 
@@ -23,7 +22,7 @@ extension GenerationState {
     var activity = Activity.idle
     /// Whether it has bytes of this generation, so that it cannot move to another.
     var hasRead = false
-    /// Whether it waits for bytes until the origin has confirmed this generation.
+    /// Whether it waits until the origin has confirmed this generation.
     var awaitsConfirmation = false
     /// The refusal that the fetch of its filling met.
     var missed: MediaCacheError?
@@ -54,10 +53,7 @@ extension GenerationState {
   struct Readers: Sendable {
     private(set) var all: [ReaderID: Reader] = [:]
     private(set) var waiters: [WaiterID: Waiter] = [:]
-    /// Whether readers of the previous generation that have read nothing are about to arrive: the
-    /// fetch that began this one continues for them, for a moment.
-    var areExpected = false
-    /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+    /// How far recent readers read in sequence before a seek or their end; the latest last.
     private var runs: [Int64] = []
 
     /// Nothing changes for one that has left.
@@ -69,12 +65,7 @@ extension GenerationState {
     var values: Dictionary<ReaderID, Reader>.Values { all.values }
     var isEmpty: Bool { all.isEmpty }
 
-    var isDeserted: Bool { all.isEmpty && !areExpected }
-
-    mutating func add(_ reader: Reader, as id: ReaderID) {
-      all[id] = reader
-      areExpected = false
-    }
+    mutating func add(_ reader: Reader, as id: ReaderID) { all[id] = reader }
 
     mutating func remove(_ id: ReaderID) { all[id] = nil }
 
@@ -92,8 +83,8 @@ extension GenerationState {
       waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
     }
 
-    /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
-    /// which say nothing: a player looks at the beginning and at the end before it plays.
+    /// The longest recent run. Nil while there are few: a player looks at the beginning and at the
+    /// end before it plays.
     var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
 
     /// Records that a reader has jumped elsewhere, rests, or leaves.
@@ -108,7 +99,7 @@ extension GenerationState {
 }
 
 extension GenerationState {
-  /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
+  /// Looks up an offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
     // It was just cancelled, or has moved, and will notice.
     guard var reader = readers[id] else { return .moved }
@@ -118,7 +109,7 @@ extension GenerationState {
     switch found {
     case .found(.file(_, let upTo)):
       reader.advance(by: min(Int64(count), upTo - offset))
-      // The usual case, which has to be fast: there is plenty ahead.
+      // Usually there is plenty ahead.
       looksAhead = upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty
     case .found(.memory(let bytes)):
       reader.advance(by: min(Int64(count), Int64(bytes.count)))
@@ -155,8 +146,7 @@ extension GenerationState {
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(.endless) }
-    // It has passed, or is further ahead than a demuxer skips: a stream arrives as slowly as it plays,
-    // so waiting for it could take hours.
+    // It has passed, or is further ahead than a demuxer skips: waiting for it could take hours.
     guard let liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
       return .wait
     }
@@ -164,7 +154,6 @@ extension GenerationState {
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  /// What keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
     if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
@@ -179,8 +168,7 @@ extension GenerationState {
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
     defer { reader.activity = .reading }
     if offset == reader.position, reader.isActive { return false }
-    // Small steps ahead count as sequential reading: a demuxer skips. So do larger steps over stored
-    // bytes: a client may read those from the file itself.
+    // A demuxer skips, and a client may read stored bytes from the file itself.
     let step = offset - reader.position
     let goesOn =
       reader.isActive && step >= 0
@@ -229,8 +217,8 @@ extension GenerationState {
     wake(readers.waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
 
-  /// Whether a request for others is running, or about to, while nothing is known of the resource.
-  /// Readers that waited and no longer wait have received an error.
+  /// Whether a request for others is running, or about to. Readers that waited and no longer wait
+  /// have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !readers.waiters.isEmpty
       || readers.all.contains { (other, reader) in other != id && reader.activity != .reading }
@@ -241,10 +229,9 @@ extension GenerationState {
     remedy: "Open the resource again to read the new version.")
 }
 
-/// Readers that jump or leave, and their requests. Bytes in transit are lost once their connection
-/// is closed. So a request without readers first waits, as for a slow reader: a player reads the
-/// end of a file, and then plays its beginning. But a player that jumps must not wait behind a
-/// request that has long brought what it read.
+/// Readers that jump or leave. Bytes in transit are lost once their connection is closed, so a request
+/// without readers first waits: a player reads the end of a file, and then plays its beginning. But
+/// a player that jumps must not wait behind a request that has long brought what it read.
 extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
@@ -257,50 +244,38 @@ extension GenerationState {
     wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
     if let reader = readers[id] { readers.runEnded(reader, in: length) }
     readers.remove(id)
-    // The file is unlinked; closing the descriptor frees its blocks.
+    // The file is unlinked, but its blocks are in use until it is closed.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }
-    recount()
     if !transient.isEmpty { transient.keep(near: transientWindows) }
     releaseUnwanted()
   }
 
-  /// Ends fetches that no reader is left to want, some only once they stall (`watch`). If there are
-  /// readers elsewhere, two wait for one to come back, unless they have brought much and somebody
-  /// waits for other bytes.
+  /// Ends fetches that no reader is left to want, some only if none comes back (`watch`).
   mutating func releaseUnwanted() {
-    if !readers.areExpected {
-      for (index, id) in abandonedFetches.enumerated() {
-        guard let fetch = fetches[id] else { continue }
-        let ends =
-          readers.isEmpty
-          ? fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch)
-          : index >= 2 || fetch.brought >= 1 << 20 && !readers.waiters.isEmpty
-        if ends { callOff(id) }
-      }
+    for (id, fetch) in abandonedFetches {
+      let ends =
+        readers.isEmpty
+        ? fetch.isResting || fetch.isWhole || fetch.isConfirmation
+        : fetch.brought >= 1 << 20 && !readers.waiters.isEmpty
+      if ends { callOff(id) }
     }
     watch()
   }
 
   mutating func watch() {
     guard fetches.watched.isEmpty else { return }
-    fetches.watched = abandonedPositions
+    fetches.watched = Set(abandonedFetches.keys)
     if !fetches.watched.isEmpty { actions.append(.watchAbandoned) }
   }
 
-  /// Ends fetches without readers and without progress; returns whether any are left to check.
+  /// Ends fetches to which no reader has come back; returns whether any are left to check.
   mutating func releaseStalled() -> Bool {
-    if readers.areExpected {
-      // They would have arrived by now.
-      readers.areExpected = false
-      releaseUnwanted()
-    }
     let before = fetches.watched
-    fetches.watched = abandonedPositions
-    for (id, position) in fetches.watched where before[id] == position { callOff(id) }
+    fetches.watched = Set(abandonedFetches.keys)
+    for id in fetches.watched.intersection(before) { callOff(id) }
     return !fetches.watched.isEmpty
   }
 
-  /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
   mutating func callOff(_ id: FetchID) {
     guard let fetch = fetches[id] else { return }
     fetches[id]?.isCalledOff = true
@@ -308,31 +283,23 @@ extension GenerationState {
     if let task = fetch.task { actions.append(.cancel(task)) }
   }
 
-  private var abandonedPositions: [FetchID: Int64] {
-    let abandoned = abandonedFetches
-    return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
-  }
-
-  /// The fetches without readers, the latest first: all of them if there are no readers, else those
-  /// whose rest another request could bring, if that is too long to be received regardless. What an
-  /// unknown resource is concerns every reader.
-  private var abandonedFetches: [FetchID] {
-    let latest = fetches.all.keys.sorted(by: >)
-    if readers.isEmpty { return latest }
-    guard info != nil, !isOneResponse, !isOver else { return [] }
+  /// The fetches without readers: if there are readers elsewhere, those with a long rest, which
+  /// another request could bring. What an unknown resource is concerns every reader.
+  private var abandonedFetches: [FetchID: RunningFetch] {
+    if readers.isEmpty { return fetches.all.filter { !isKeptToEnd($0.value) } }
+    guard info != nil, !isOneResponse, !isOver else { return [:] }
     // One reader may wait in several places at once.
     let places =
       readers.values.filter(\.isActive).map { ($0.position, $0.end) }
       + readers.waits.compactMap { wait in wait.offset.map { ($0, .max) } }
     let covered = readable.with(fetches.values)
-    return latest.filter { id in
-      guard let fetch = fetches[id], !fetch.isWhole, !fetch.isConfirmation, !fetch.isCalledOff,
-        fetch.range.upperBound - fetch.position > limits.mostBroughtHome
-      else { return false }
-      return !places.contains { place, end in
-        place < fetch.range.upperBound && fetch.position < end
-          && covered.end(from: place) >= fetch.position
-      }
+    return fetches.all.filter { _, fetch in
+      !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
+        && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
+        && !places.contains { place, end in
+          place < fetch.range.upperBound && fetch.position < end
+            && covered.end(from: place) >= fetch.position
+        }
     }
   }
 }

@@ -5,10 +5,10 @@ import Foundation
 extension GenerationState {
   func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
     if isOffline { return true }
-    // What one response left incomplete serves only the readers in the middle of it.
+    // An incomplete one serves only the readers in the middle of it.
     if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
     guard let freshness else { return false }
-    // The URL does not identify the bytes of a resource that changes by itself, or is outdated.
+    // The URL does not name fixed bytes if they change by themselves, or are outdated.
     if trustsStored, freshness.pace?.isLive != true, freshness.isOutdated != true,
       !terms.isReplaced(freshness)
     {
@@ -23,8 +23,7 @@ extension GenerationState {
     return joinsOthers(terms, freshness, at: now)
   }
 
-  /// Returns the wall-clock time, or a later one if the clock was set back since the origin
-  /// responded: a stored response ages by at least the time that passed.
+  /// Returns the wall-clock time, or a later one if the clock was set back since the response.
   func wallTime(at now: Moment) -> Date {
     guard let freshness,
       let passed = freshness.confirmedUptime.flatMap({ now.uptime.seconds(since: $0) })
@@ -32,11 +31,9 @@ extension GenerationState {
     return max(now.wall, freshness.confirmedAt + passed)
   }
 
-  /// The time after an origin's response during which a further reader does not ask again.
   static let joinSeconds: Double = 10
 
-  /// Whether a further reader joins the response of a moment ago: one play is often many readers,
-  /// at the same time or, if each is a separate request, one after the other.
+  /// Whether a further reader joins the response of a moment ago: one play is often many readers.
   private func joinsOthers(_ terms: ReadTerms, _ freshness: Freshness, at now: Moment) -> Bool {
     guard !terms.directives.noCache, let contact = representation.lastContact,
       let elapsed = now.uptime.seconds(since: contact.time),
@@ -58,8 +55,8 @@ extension GenerationState {
     return isArriving || freshness.pace.map { $0 != .unstated } ?? isReadInPieces
   }
 
-  /// Whether a play takes several requests, as with audio and video, whose index may lie at the
-  /// end. A resource that one request brings is asked for once by each client.
+  /// Whether a play takes several requests, as with media whose index lies at the end. A resource
+  /// that one request brings is asked for once by each client.
   var isReadInPieces: Bool {
     guard let info, freshness?.pace == nil else { return false }
     switch info.mimeType {
@@ -70,8 +67,8 @@ extension GenerationState {
     }
   }
 
-  /// Records that the origin has confirmed the generation, or why it could not be asked (`error`):
-  /// then readers that accept stale bytes continue.
+  /// Records that the origin has confirmed the generation, or could not be asked: then readers that
+  /// accept stale bytes continue.
   mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
     representation.lastContact = (now.uptime, error == nil)
     func goesOn(_ reader: Reader) -> Bool {
@@ -79,12 +76,11 @@ extension GenerationState {
     }
     if let error { wake(readers.waits.filter { !goesOn($0.reader) }, with: error) }
     for (id, reader) in readers.all where goesOn(reader) { readers[id]?.awaitsConfirmation = false }
-    // All readers look again: their bytes may have been there all along.
     plan()
   }
 
-  /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays
-  /// without it then, or the next version of a live document would come too late.
+  /// Whether the confirmation is awaited for a few seconds only: some reader plays without it then,
+  /// or the next version of a live document would come too late.
   func confirmsBriefly(at now: Moment) -> Bool {
     freshness?.pace?.isLive == true
       || readers.values.contains { $0.awaitsConfirmation && playsStale($0, at: now) }
@@ -96,9 +92,8 @@ extension GenerationState {
 }
 
 extension GenerationState {
-  /// Whether requests ask for the whole resource: where the origin refuses ranges, for a version of
-  /// one response unless its rest can be requested, and for a document not known to have ranges: if
-  /// the origin compresses it, the range would be one of the compressed bytes.
+  /// Whether requests ask for the whole resource: also for a version of one response unless its rest
+  /// can be requested, and for a document not known to have ranges, which the origin may compress.
   private var isRequestedWhole: Bool {
     if fetches.ranges == .refused { return true }
     if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
@@ -110,7 +105,7 @@ extension GenerationState {
     [.ignored, .refused].contains(fetches.ranges) || isOneResponse || info?.supportsRanges == false
   }
 
-  /// Returns a fetch's next request, of `range` if it confirms; nil if it has nothing to bring.
+  /// Returns a fetch's next request; nil if it has nothing to bring.
   mutating func nextRequest(
     of id: FetchID, confirming range: ByteRange, at now: Moment
   ) -> FetchRequest? {
@@ -157,9 +152,6 @@ extension GenerationState {
     limits.supportsRanges = nil
     demand.position = offset ?? reader.position
     let start = demand.position
-    let one = (range: start..<start + 1, fills: false)
-    // HEAD, and other readers that want no bytes.
-    guard offset != nil || reader.end > start + 1 else { return one }
     var there = (reader.isBackground ? stored : readable).with(fetches.values)
     let fills = start < length ?? .max && !there.contains(start)
     if !fills {
@@ -168,29 +160,25 @@ extension GenerationState {
       if reader.fillsWhole { demand.readsOn = true }
     }
     let range = limits.request(for: demand, isWaiting: true, readable: there, running: [])
-    return range.map { ($0, fills) } ?? one
+    return (range ?? start..<start + 1, fills)
   }
 }
 
 /// Origins whose validator, or length, changes with each response: podcasts with inserted
 /// advertisements, servers behind one name whose ETags differ, files that are still being written.
-///
 /// No two of their responses can be combined, so once two versions in a row have come to nothing,
-/// one response is the whole version. It is requested without a range, received to its end whoever
-/// reads it, and every reader waits for it. What is stored of it plays like any other version.
+/// one response is the whole version: requested without a range, and received to its end.
 extension GenerationState {
   private static let mostVersions = 5
 
   var isOneResponse: Bool { validator.isOfOneResponse }
 
-  /// Whether a fetch is received to its end, although nobody may want its bytes now: another
-  /// response could not bring them.
+  /// Whether a fetch is received to its end, although nobody may want its bytes now.
   func isKeptToEnd(_ fetch: RunningFetch) -> Bool {
     isOneResponse && !fetch.isConfirmation && fetch.isReceiving && !isTransient && length != nil
   }
 
-  /// Returns the number of versions in a row that were replaced before all of them had come, if this
-  /// one is replaced now (`Validator.replacements`).
+  /// Returns `Validator.replacements` of the next version if this one is replaced now.
   func replacements(at now: Uptime) -> Int {
     // A document that is replaced as it goes on is no origin that changes.
     if isLive || freshness?.pace != nil { return 0 }

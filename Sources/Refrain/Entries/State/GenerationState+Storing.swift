@@ -10,25 +10,27 @@ extension GenerationState {
     case unwanted
     /// It gives way to players.
     case background
+    /// It arrives as slowly as it plays on any network, so nobody gives way to it.
+    case live
     case foreground
   }
 
   /// `offset` is the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
-    defer { recount() }
     guard let offset else { return .foreground }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
     if fetch.phase != .whole { fetches[id]?.phase = .part }
     let isWanted = isWanted(id)
-    // Being wanted, or its turn, may take long.
+    // The wait may be long.
     if !isWanted || fetch.isBackground { announce(id) }
-    return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
+    if !isWanted { return .unwanted }
+    if fetch.isBackground { return .background }
+    return liveEnd ?? 0 < limits.firstRequest ? .foreground : .live
   }
 
   struct Admission: Sendable {
-    /// The parts that are not stored yet.
     var missing: RangeSet<Int64>
-    /// Those that are, if nothing vouches for their being the same.
+    /// The parts that are stored, if nothing vouches for their being the same.
     var unproven: RangeSet<Int64>
     var file: EntryFile?
     var isPrepared: Bool
@@ -53,13 +55,10 @@ extension GenerationState {
       mayBeDocument: representation.mayBeUnreadDocument(ofLength: length))
   }
 
-  struct Commit: Sendable {
-    var journal: JournalFile?
-    var syncDelay: Duration?
-  }
+  typealias Commit = (journal: JournalFile?, syncDelay: Duration?)
 
-  /// Commits written bytes: readers may use them from now on, but unless it `announces`, may not be
-  /// woken before later ones, or `announce`. Nil if the file is no longer this generation's.
+  /// Commits written bytes for readers, who are perhaps not woken before later ones unless it
+  /// `announces`. Nil if the file is no longer this generation's.
   mutating func commit(
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
@@ -71,18 +70,17 @@ extension GenerationState {
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
-    return Commit(journal: storage.journal, syncDelay: storage.nextSync(now))
+    return (storage.journal, storage.nextSync(now))
   }
 
-  /// Wakes readers that wait for bytes stored since they were last woken.
   mutating func announce(_ id: FetchID) {
     if fetches[id]?.unannounced == 0 { return }
     fetches[id]?.unannounced = 0
     wakeServed()
   }
 
-  /// Keeps received bytes that are not stored while a player is near; false if none is near any
-  /// byte that the fetch has yet to bring.
+  /// Keeps received bytes in memory while a player is near; false if none is near any byte that the
+  /// fetch has yet to bring.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> Bool {
     let range = offset..<(offset + Int64(bytes.count))
     let windows = transientWindows
@@ -123,7 +121,7 @@ extension GenerationState {
     for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
   }
 
-  /// `record` is that of the entry stored under the key; nil if there is nothing readable.
+  /// `record` is that of the stored entry; nil if there is nothing readable.
   func storingDecision(for record: EntryRecord?) -> StoringDecision {
     guard let record else { return .start }
     if generationID == record.generation { return .resume }
@@ -137,11 +135,9 @@ extension GenerationState {
   }
 
   /// Whether the origin forbids to store the response (`no-store`, RFC 9111 §5.2.2.5). A cache for one
-  /// person stores it all the same for a pinned group, which needs its documents and keys to play
-  /// offline: as a browser saves a page on request. It is revalidated before each use while the
-  /// origin can be reached. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before there is
-  /// a pin; what has none when the entry is closed is removed, and what a killed process left is not
-  /// used (`Store`).
+  /// person stores it all the same for a pinned group, as a browser saves a page on request, and
+  /// revalidates it before each use. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before
+  /// there is a pin; what has none when the entry is closed is removed (`Store`).
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
   mutating func obeyNoStore() {
@@ -150,21 +146,19 @@ extension GenerationState {
   }
 }
 
-/// How the entry's writer stores a generation, given the contents of the disk.
 enum StoringDecision: Sendable, Hashable {
   case resume
   /// Make new files, replacing any stored ones.
   case start
-  /// Leave alone what another process has stored, which is another version, or may be.
+  /// Leave alone what another process has stored, which may be another version.
   case stream
 }
 
 /// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
-/// answers, as it arrives. Nothing more is requested for its generation: another response could be for
-/// somebody else.
+/// answers. Nothing more is requested for its generation: another response could be for somebody else.
 extension GenerationState {
-  /// Returns the reader that waits for the first response of this generation, or is about to, and was
-  /// opened for just what was requested.
+  /// Returns the reader that waits for the first response, or is about to, and was opened for just
+  /// what was requested.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
     let waiting = readers.waiting
@@ -182,8 +176,8 @@ extension GenerationState {
   }
 }
 
-/// Live streams: a station sends what it plays now, and another response begins elsewhere. So one
-/// response is all of a generation, which passes through memory, and ends when the response breaks off.
+/// Live streams: another response begins elsewhere. So one response is all of a generation, passes
+/// through memory, and is not continued when it breaks off.
 extension GenerationState {
   var isLive: Bool { liveEnd != nil }
 
@@ -192,8 +186,7 @@ extension GenerationState {
     (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
   }
 
-  /// Whether the resource has no length, no validator and no range support: until its end has come,
-  /// its stored bytes can be neither completed nor confirmed.
+  /// Whether stored bytes can be neither completed nor confirmed until the end has come.
   var isUnrepeatable: Bool {
     info.map { $0.length == nil && !$0.supportsRanges && validator.isEmpty } ?? false
   }

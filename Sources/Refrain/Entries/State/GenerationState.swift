@@ -20,15 +20,9 @@ struct GenerationState: Sendable {
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
     case watchAbandoned
-    /// The number of fetches that a player is short of has changed by so many.
-    case countShort(Int)
   }
 
-  enum Life: Sendable {
-    case current
-    case superseded
-    case closed
-  }
+  enum Life: Sendable { case current, superseded, closed }
 
   enum Lookup<Found: Sendable>: Sendable {
     case found(Found)
@@ -88,7 +82,6 @@ struct GenerationState: Sendable {
     wakeServed()
   }
 
-  /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) {
     guard var information = info, information.length == nil else { return }
     information.length = length
@@ -105,7 +98,7 @@ struct GenerationState: Sendable {
   mutating func supersede() {
     // Readers of a closed cache receive that error.
     if life != .closed { life = .superseded }
-    // The file has no users here: closing it frees its blocks once it is removed.
+    // Its blocks are in use until it is closed.
     if !storage.isPrepared, !hasBeenRead { storage.releaseFile() }
     endAll(waitsWith: nil)
   }
@@ -120,7 +113,7 @@ struct GenerationState: Sendable {
     self.isOffline = isOffline
     guard isOffline else { return }
     for id in readers.all.keys { readers[id]?.awaitsConfirmation = false }
-    // Waiting readers look up their offset again: they receive stored bytes, or an error.
+    // They look again, and receive stored bytes, or an error.
     endAll(waitsWith: nil)
   }
 
@@ -148,7 +141,6 @@ extension GenerationState {
   var stored: RangeSet<Int64> { storage.spans }
   var file: EntryFile? { storage.file }
   var generationID: String? { storage.generationID }
-  /// Whether bytes are not stored.
   var isTransient: Bool { storage.refusal != nil }
   var storageProblem: MediaCacheError { storage.refusal?.problem ?? .noRoom }
 

@@ -17,8 +17,7 @@ struct Representation: Sendable {
   private(set) var variant: String?
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
-  /// When the origin last responded for this generation, or could not be asked; nil if neither has
-  /// happened since the entry was opened.
+  /// When the origin last responded, or could not be asked, since the entry was opened.
   var lastContact: (time: Uptime, isReached: Bool)?
   var titles = StreamTitles()
 
@@ -85,7 +84,6 @@ struct Representation: Sendable {
     return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
   }
 
-  /// Whether its URL or media type names a document, and it is not too long for one.
   var isDocument: Bool {
     (isRequestedAsDocument || isNamedDocument) && info?.length ?? 0 <= longestDocument
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The bytes of a generation on disk, the files that hold them, and whether more may be stored.
+/// The bytes of a generation on disk, their files, and whether more may be stored.
 struct StoredBytes: Sendable {
   private(set) var spans = RangeSet<Int64>()
   /// The part of `spans` that survives a power cut.
@@ -11,7 +11,7 @@ struct StoredBytes: Sendable {
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
-  /// The name under which the generation is stored; nil while it is not.
+  /// The name under which the generation is stored.
   private(set) var generationID: String?
   /// The stored generation that this one replaces.
   var replaced: String?
@@ -19,7 +19,7 @@ struct StoredBytes: Sendable {
   private(set) var changes = 0
   private var recordedChanges = 0
 
-  /// The allocated size of the file, and the size of the spans in the record, as last accounted.
+  /// The sizes of the file and of the spans in the record, as last accounted.
   private var accounted: (file: Int64, record: Int64) = (0, 0)
   private var unsyncedBytes: Int64 = 0
   private var lastSync: ContinuousClock.Instant?
@@ -50,7 +50,6 @@ struct StoredBytes: Sendable {
 
   // MARK: Files
 
-  /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && journal != nil }
 
   /// The stored generation that one after this replaces.
@@ -77,7 +76,6 @@ struct StoredBytes: Sendable {
     allow()
   }
 
-  /// Stops storing in the files, whose bytes stay readable.
   mutating func stopWriting() {
     journal = nil
     unsyncedBytes = 0
@@ -93,7 +91,7 @@ struct StoredBytes: Sendable {
     accounted = (0, 0)
   }
 
-  /// Stops storing after the entry was removed: readers go on with the open file, then from memory.
+  /// Stops storing after a removal: readers go on with the open file, then from memory.
   mutating func remove(hasReaders: Bool) {
     if hasReaders {
       stopWriting()
@@ -104,7 +102,6 @@ struct StoredBytes: Sendable {
     recordedChanges = changes
   }
 
-  /// Stops using bytes that a failed sync may have lost.
   mutating func distrust(_ error: DiskError) {
     stopWriting()
     refuse(.disk(error))
@@ -113,7 +110,6 @@ struct StoredBytes: Sendable {
 
   // MARK: Bytes
 
-  /// Records written bytes, which readers may use from now on.
   mutating func commit(_ range: ByteRange) {
     spans.insert(contentsOf: range)
     lost.remove(contentsOf: range)
@@ -137,7 +133,7 @@ struct StoredBytes: Sendable {
   }
 
   /// Returns the growth of the data file and of the record since the last call: a span takes some
-  /// forty bytes of the record, twice while the record is replaced.
+  /// forty bytes, twice while the record is replaced.
   mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
     // The record does not shrink before it is replaced.
     let recorded = max(accounted.record, 96 * Int64(spans.ranges.count))
@@ -149,7 +145,6 @@ struct StoredBytes: Sendable {
 
   mutating func noteRecordStale() { changes += 1 }
 
-  /// Whether the record lacks something that is known now, besides spans.
   var isRecordStale: Bool { changes != recordedChanges }
 
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
@@ -170,7 +165,7 @@ struct StoredBytes: Sendable {
     (journal, lastSync, unsyncedBytes) = (nextJournal, now, 0)
   }
 
-  /// Returns the delay until the next sync, for bytes that have arrived in the meantime.
+  /// Returns the delay until the next sync, for bytes that have arrived meanwhile.
   mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
     isSyncing = false
     // After a failure, the next attempt comes with more bytes, or at the end.
@@ -219,8 +214,7 @@ extension MediaCacheError {
   }
 }
 
-/// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
-/// and nearby readers.
+/// Bytes that are not stored, in memory between the fetch that brings them and nearby readers.
 struct TransientBytes: Sendable {
   /// Without overlap.
   private var chunks: [(range: ByteRange, bytes: Data)] = []
