@@ -204,7 +204,9 @@ extension Fetch {
     }
     let fetch = next.withState { state in
       let id = state.makeID()
-      state.fetches.add(.init(range: asked, isBackground: isBackground), as: id)
+      let fetch = GenerationState.RunningFetch(
+        range: asked, position: asked.lowerBound, isBackground: isBackground)
+      state.fetches.add(fetch, as: id)
       return Fetch(id: id, generation: next)
     }
     let (verdict, actions) = fetch.judged(response, asked: asked, sentIfRange: false)

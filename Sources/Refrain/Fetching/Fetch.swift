@@ -242,7 +242,8 @@ extension Fetch {
     while true {
       let next = offset < range.upperBound ? offset : nil
       let standing = generation.withState { $0.standing(id, at: next) }
-      if isShort != (standing == .foreground) {
+      // A live stream arrives as slowly as it plays on any network.
+      if isShort != (standing == .foreground && !response.isLive) {
         gate.count(isShort ? -1 : 1)
         isShort.toggle()
       }
@@ -253,7 +254,7 @@ extension Fetch {
         if Task.isCancelled { return .done }
         continue
       case .background: await gate.waitTurn { !isBackground }
-      case .live, .foreground: break
+      case .foreground: break
       }
       exchange.expectBody(isFirst: !hasBegun)
       let began = ContinuousClock.now

@@ -60,8 +60,8 @@ import Testing
 
   @Test func `Fetches that share bytes are each reported as running`() throws {
     var state = state(length: 1 << 20)
-    state.fetches.add(.init(range: 0..<500), as: 1)
-    state.fetches.add(.init(range: 400..<900), as: 2)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 1)
+    state.fetches.add(.init(range: 400..<900, position: 400), as: 2)
     state.fetches.move(2, to: 450)
     #expect(state.fetching == RangeSet(0..<900))
     state.fetchEnded(1, error: nil)
@@ -84,7 +84,7 @@ import Testing
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.all.keys.min() ?? 0
     let other = state.makeID()
-    state.fetches.add(.init(range: 0..<1 << 20), as: other)
+    state.fetches.add(.init(range: 0..<1 << 20, position: 0), as: other)
     #expect(!state.endsInVain(id))
     state.fetchEnded(id, error: nil)
     #expect(state.readers.waiters.count == 1)

@@ -56,11 +56,11 @@ import Testing
   @Test func `A reader or a fetch that has left does not come back by a change`() {
     var state = state()
     let id = state.add(reader())
-    state.fetches.add(.init(range: 0..<500), as: 20)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 20)
     state.readers.remove(id)
     state.fetches.remove(20)
     state.readers[id] = reader(at: 7)
-    state.fetches[20] = .init(range: 0..<9)
+    state.fetches[20] = .init(range: 0..<9, position: 0)
     #expect(state.readers.isEmpty && state.fetches.isEmpty)
   }
 
@@ -102,7 +102,7 @@ import Testing
       state.releaseUnwanted()
       return state.takeActions().count { if case .watchAbandoned = $0 { true } else { false } }
     }
-    state.fetches.add(.init(range: 0..<500), as: 1)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 1)
     #expect(watches() == 1)
     #expect(watches() == 0)
     var isWatched = state.releaseStalled()
@@ -110,14 +110,14 @@ import Testing
     state.fetchEnded(1, error: nil)
     isWatched = state.releaseStalled()
     #expect(!isWatched)
-    state.fetches.add(.init(range: 0..<500), as: 2)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 2)
     #expect(watches() == 1)
   }
 
   @Test func `No fetch goes back, or beyond the length of the resource`() {
     var state = state()
-    state.fetches.add(.init(range: 0..<500), as: 1)
-    state.fetches.add(.init(range: 400..<900), as: 2)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 1)
+    state.fetches.add(.init(range: 400..<900, position: 400), as: 2)
     state.fetches.move(1, to: 50)
     state.fetches.move(1, to: 20)
     establish(300, &state)

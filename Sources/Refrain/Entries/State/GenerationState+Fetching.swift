@@ -21,10 +21,10 @@ extension GenerationState {
 
     var range: ByteRange
     var position: Int64
-    var purpose: Purpose
+    var purpose = Purpose.bytes
     var phase = Phase.asking
-    var isWhole: Bool
-    var isBackground: Bool
+    var isWhole = false
+    var isBackground = false
     /// The end of the range in the head of its response.
     var announcedEnd: Int64?
     /// Whether it was ended for lack of readers, or its task was cancelled.
@@ -32,21 +32,12 @@ extension GenerationState {
     /// The number of new bytes.
     var brought: Int64 = 0
     /// The end of all that it brought: a whole response starts at the first byte again.
-    private var furthest: Int64 = 0
+    var furthest: Int64 = 0
     /// The bytes stored since readers were last woken.
     var unannounced: Int64 = 0
     var task: Task<Void, Never>?
     /// Resumes it; nil unless it is paused.
     var paused: Wake?
-
-    init(
-      range: ByteRange, position: Int64? = nil, purpose: Purpose = .bytes, isWhole: Bool = false,
-      isBackground: Bool = false
-    ) {
-      (self.range, self.purpose, self.isWhole) = (range, purpose, isWhole)
-      self.isBackground = isBackground
-      self.position = position ?? range.lowerBound
-    }
 
     /// The range that it has yet to bring.
     var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
@@ -112,17 +103,15 @@ extension GenerationState {
     /// Begins a whole response up to `end`. False if another one has yet to pass `offset`: readers
     /// wait for that one.
     mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
-      let other = all.first { other, fetch in
-        other != id && fetch.phase == .whole && fetch.position <= offset
-      }?.key
-      guard let other else {
-        all[id]?.beginWhole(to: end)
-        return true
+      for (other, fetch) in all
+      where other != id && fetch.phase == .whole && fetch.position <= offset {
+        // Its range may have been truncated where this fetch was to begin.
+        all[other]?.range = 0..<end
+        note(.ignored)
+        return false
       }
-      // Its range may have been truncated where this fetch was to begin.
-      all[other]?.range = 0..<end
-      note(.ignored)
-      return false
+      all[id]?.beginWhole(to: end)
+      return true
     }
 
     mutating func note(_ found: OriginRanges) {
@@ -153,14 +142,12 @@ extension RangeSet<Int64> {
 extension GenerationState {
   // MARK: Starting
 
-  /// Wakes the readers that find something, and plans fetches for those that wait on, those in the
-  /// background last.
+  /// Wakes the readers that find something, and plans fetches for those that wait on.
   mutating func plan() {
     wakeServed()
-    let waits = readers.waits.sorted {
-      ($0.reader.isBackground ? 1 : 0, $0.id) < ($1.reader.isBackground ? 1 : 0, $1.id)
+    for wait in readers.waits.sorted(by: { $0.id < $1.id }) {
+      plan(for: wait.reader, at: wait.offset, isWaiting: true)
     }
-    for wait in waits { plan(for: wait.reader, at: wait.offset, isWaiting: true) }
     resumePaused()
   }
 
@@ -183,7 +170,7 @@ extension GenerationState {
     {
       fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
     }
-    start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
+    start(range, .bytes, for: reader)
   }
 
   private mutating func confirm(for reader: Reader, at offset: Int64?) {
@@ -192,8 +179,7 @@ extension GenerationState {
       return
     }
     let (range, fills) = confirmingRequest(for: reader, at: offset)
-    start(
-      .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
+    start(range, .confirmation(fills: fills), for: reader)
   }
 
   /// A player waits at `offset`: its fetch no longer gives way to others. One that rests, which may
@@ -205,11 +191,16 @@ extension GenerationState {
     }
   }
 
-  private mutating func start(_ fetch: RunningFetch) {
+  private mutating func start(
+    _ range: ByteRange, _ purpose: RunningFetch.Purpose, for reader: Reader
+  ) {
     let id = makeID()
     for id in readers.all.keys { readers[id]?.missed = nil }
+    let fetch = RunningFetch(
+      range: range, position: range.lowerBound, purpose: purpose,
+      isWhole: purpose == .bytes && comesWhole, isBackground: reader.isBackground)
     fetches.add(fetch, as: id)
-    actions.append(.startFetch(id, fetch.range))
+    actions.append(.startFetch(id, range))
   }
 
   var currentLimits: FetchPlan {
@@ -339,7 +330,7 @@ extension GenerationState {
     let waiting = readers.waiting
     for (id, reader) in readers.all where !waiting.contains(id) {
       // It must not be taken for one that reads on.
-      if isForBackground, reader.isBackground { readers[id]?.activity = .idle }
+      if isForBackground, reader.isBackground { readers[id]?.isActive = false }
       // Its filling was refused before it asked.
       if info == nil, error.status != nil, reader.fillsWhole, !reader.isActive {
         readers[id]?.missed = error

@@ -2,13 +2,6 @@
 
 extension GenerationState {
   struct Reader: Sendable {
-    enum Activity {
-      /// It has asked for nothing yet, or rests.
-      case idle
-      case aboutToWait
-      case reading
-    }
-
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
@@ -19,7 +12,8 @@ extension GenerationState {
     var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64 = 1
-    var activity = Activity.idle
+    /// Whether it reads on from its position: it does not rest, and is not about to ask.
+    var isActive = false
     /// Whether it has bytes of this generation, so that it cannot move to another.
     var hasRead = false
     /// Whether it waits until the origin has confirmed this generation.
@@ -29,8 +23,6 @@ extension GenerationState {
     var terms = ReadTerms()
     /// What it was opened for; nil: it makes no request of its own.
     var resource: Resource?
-
-    var isActive: Bool { activity != .idle }
 
     mutating func advance(by count: Int64) {
       if count > 0 { hasRead = true }
@@ -114,7 +106,7 @@ extension GenerationState {
     case .found(.memory(let bytes)):
       reader.advance(by: min(Int64(count), Int64(bytes.count)))
       looksAhead = true
-    case .wait where !reader.awaitsConfirmation: reader.activity = .aboutToWait
+    case .wait: reader.isActive = false
     default: break
     }
     readers[id] = reader
@@ -122,7 +114,7 @@ extension GenerationState {
       if reader.position < reader.end { plan(for: reader, at: reader.position, isWaiting: false) }
       resumePaused()
     }
-    if hasJumped, !fetches.isEmpty { releaseUnwanted() }
+    if hasJumped, !found.isWait, !fetches.isEmpty { releaseUnwanted() }
     return found
   }
 
@@ -166,7 +158,7 @@ extension GenerationState {
 
   /// Returns whether it jumps elsewhere.
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
-    defer { reader.activity = .reading }
+    defer { reader.isActive = true }
     if offset == reader.position, reader.isActive { return false }
     // A demuxer skips, and a client may read stored bytes from the file itself.
     let step = offset - reader.position
@@ -185,7 +177,7 @@ extension GenerationState {
   /// Registers a waiter, or returns its outcome: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
-    readers[waiter.reader]?.activity = .reading
+    readers[waiter.reader]?.isActive = true
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     readers[waiter.reader]?.missed = nil
@@ -201,12 +193,8 @@ extension GenerationState {
 
   /// Whether a reader finds something at an offset, or the content information (nil), or an error.
   func isServed(_ id: ReaderID, _ reader: Reader, at offset: Int64?) -> Bool {
-    if let offset {
-      if case .wait = available(to: id, reader, at: offset) { return false }
-    } else if case .wait = lookUpInformation(id) {
-      return false
-    }
-    return true
+    if let offset { return !available(to: id, reader, at: offset).isWait }
+    return !lookUpInformation(id).isWait
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
@@ -221,7 +209,7 @@ extension GenerationState {
   /// have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !readers.waiters.isEmpty
-      || readers.all.contains { (other, reader) in other != id && reader.activity != .reading }
+      || readers.all.contains { (other, reader) in other != id && !reader.isActive }
   }
 
   static let changed = MediaCacheError(
@@ -235,14 +223,14 @@ extension GenerationState {
 extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
-    readers[id]?.activity = .idle
+    readers[id]?.isActive = false
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
 
   mutating func detach(_ id: ReaderID) {
     wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
-    if let reader = readers[id] { readers.runEnded(reader, in: length) }
+    rest(id)
     readers.remove(id)
     // The file is unlinked, but its blocks are in use until it is closed.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }

@@ -10,8 +10,6 @@ extension GenerationState {
     case unwanted
     /// It gives way to players.
     case background
-    /// It arrives as slowly as it plays on any network, so nobody gives way to it.
-    case live
     case foreground
   }
 
@@ -23,9 +21,7 @@ extension GenerationState {
     let isWanted = isWanted(id)
     // The wait may be long.
     if !isWanted || fetch.isBackground { announce(id) }
-    if !isWanted { return .unwanted }
-    if fetch.isBackground { return .background }
-    return liveEnd ?? 0 < limits.firstRequest ? .foreground : .live
+    return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
 
   struct Admission: Sendable {
@@ -157,16 +153,13 @@ enum StoringDecision: Sendable, Hashable {
 /// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
 /// answers. Nothing more is requested for its generation: another response could be for somebody else.
 extension GenerationState {
-  /// Returns the reader that waits for the first response, or is about to, and was opened for just
-  /// what was requested.
+  /// Returns the reader that waits for the first response, and was opened for just what was requested.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
-    let waiting = readers.waiting
-    return readers.all.filter { (id, reader) in
-      (waiting.contains(id) || reader.activity == .aboutToWait)
-        && !reader.isBackground && !reader.fillsWhole
-        && reader.resource?.isAsked(as: given) == true
-    }.map(\.key).min()
+    return readers.waits.filter { wait in
+      !wait.reader.isBackground && !wait.reader.fillsWhole
+        && wait.reader.resource?.isAsked(as: given) == true
+    }.map(\.readerID).min()
   }
 
   mutating func hand(_ headers: HeaderFields, _ status: Int, to reader: ReaderID?) {

@@ -30,6 +30,8 @@ struct GenerationState: Sendable {
     /// Another generation has taken over, and this reader has read nothing of this one.
     case moved
     case failed(MediaCacheError)
+
+    var isWait: Bool { if case .wait = self { true } else { false } }
   }
 
   var limits: FetchPlan

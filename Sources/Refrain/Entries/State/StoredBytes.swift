@@ -189,10 +189,6 @@ extension MediaCacheError {
     .inUse, "Another process is storing this resource.",
     remedy: "Try again when that process has ended.")
 
-  static let readOnly = Self(
-    .storage, "The cache directory is read-only.",
-    remedy: "Use another cache directory, or allow writing to this one.")
-
   static let forbidden = Self(
     .storage, "The origin forbids storing this resource.",
     remedy: "Play the resource instead: playback streams it.")
@@ -210,7 +206,7 @@ extension MediaCacheError {
   static func disk(_ error: DiskError) -> Self {
     Self(
       .storage, "The bytes could not be written: \(error).",
-      remedy: "Check the disk and its permissions.")
+      remedy: "Check the disk and its permissions, or use another cache directory.")
   }
 }
 
