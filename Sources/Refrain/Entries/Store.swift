@@ -124,7 +124,7 @@ actor Store {
       // It may have been removed, or forbidden, while room was made.
       if state.isOver || state.storage.isRefused(at: .now) { return (true, nil) }
       guard state.storage.isPrepared else { return (false, nil) }
-      state.storage.allow()
+      state.storage.refusal = nil
       return (false, state.file)
     }
     // The files belong to another generation now, or another fetch has been faster.

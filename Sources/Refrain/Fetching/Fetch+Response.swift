@@ -163,7 +163,11 @@ extension Fetch {
     // A range was answered: the origin supports them after all.
     if !isWhole { state.fetches.note(.answered) }
     let isFirst = state.info == nil
-    if isFirst { state.representation.identify(by: facts.validator) }
+    if isFirst {
+      let replacements = state.validator.replacements
+      state.representation.validator = facts.validator
+      state.representation.validator.replacements = replacements
+    }
     var information =
       state.info
       ?? ContentInformation(

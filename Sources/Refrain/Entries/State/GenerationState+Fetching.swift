@@ -13,10 +13,8 @@ extension GenerationState {
       case asking
       /// It waits without a request.
       case resting
-      /// The response to a range is arriving.
-      case part
-      /// A whole response is arriving.
-      case whole
+      /// Such a response is arriving.
+      case part, whole
     }
 
     var range: ByteRange
@@ -29,17 +27,15 @@ extension GenerationState {
     var announcedEnd: Int64?
     /// Whether it was ended for lack of readers, or its task was cancelled.
     var isCalledOff = false
-    /// The number of new bytes.
     var brought: Int64 = 0
     /// The end of all that it brought: a whole response starts at the first byte again.
     var furthest: Int64 = 0
     /// The bytes stored since readers were last woken.
     var unannounced: Int64 = 0
     var task: Task<Void, Never>?
-    /// Resumes it; nil unless it is paused.
+    /// Resumes it.
     var paused: Wake?
 
-    /// The range that it has yet to bring.
     var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
 
     var isConfirmation: Bool { purpose != .bytes }
@@ -94,12 +90,6 @@ extension GenerationState {
       if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }
     }
 
-    mutating func end(at length: Int64) {
-      for (id, fetch) in all where fetch.range.upperBound > length {
-        all[id]?.range = min(fetch.range.lowerBound, length)..<length
-      }
-    }
-
     /// Begins a whole response up to `end`. False if another one has yet to pass `offset`: readers
     /// wait for that one.
     mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
@@ -140,8 +130,6 @@ extension RangeSet<Int64> {
 }
 
 extension GenerationState {
-  // MARK: Starting
-
   /// Wakes the readers that find something, and plans fetches for those that wait on.
   mutating func plan() {
     wakeServed()
@@ -312,29 +300,23 @@ extension GenerationState {
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) {
     guard let fetch = fetches.remove(id) else { return }
-    if let error { report(error, of: fetch, isForBackground: isForBackground) }
-    plan()
-    if handed != nil, fetches.isEmpty { wake(readers.waits, with: MediaCacheError.endedEarly) }
-  }
-
-  private mutating func report(
-    _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
-  ) {
-    let failed = readers.waits.filter { wait in
-      if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
-      if isForBackground, !wait.reader.isBackground { return false }
-      guard let offset = wait.offset else { return info == nil }
-      return !wait.reader.awaitsConfirmation && fetch.ahead.contains(offset)
-    }
-    wake(failed, with: error)
-    let waiting = readers.waiting
-    for (id, reader) in readers.all where !waiting.contains(id) {
-      // It must not be taken for one that reads on.
-      if isForBackground, reader.isBackground { readers[id]?.isActive = false }
-      // Its filling was refused before it asked.
-      if info == nil, error.status != nil, reader.fillsWhole, !reader.isActive {
-        readers[id]?.missed = error
+    if let error {
+      let failed = readers.waits.filter { wait in
+        if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
+        if isForBackground, !wait.reader.isBackground { return false }
+        guard let offset = wait.offset else { return info == nil }
+        return !wait.reader.awaitsConfirmation && fetch.ahead.contains(offset)
+      }
+      wake(failed, with: error)
+      let waiting = readers.waiting
+      for (id, reader) in readers.all where !waiting.contains(id) {
+        // It must not be taken for one that reads on.
+        if isForBackground, reader.isBackground { readers[id]?.isActive = false }
+        let isIdle = reader.fillsWhole && !reader.isActive
+        if info == nil, error.status != nil, isIdle { readers[id]?.missed = error }
       }
     }
+    plan()
+    if handed != nil, fetches.isEmpty { wake(readers.waits, with: MediaCacheError.endedEarly) }
   }
 }

@@ -8,7 +8,6 @@ extension GenerationState {
     /// Whether it reads everything up to `end`.
     var readsOn = false
     var isBackground = false
-    /// `FillPolicy.wholeResource`.
     var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64 = 1
@@ -21,7 +20,7 @@ extension GenerationState {
     /// The refusal that the fetch of its filling met.
     var missed: MediaCacheError?
     var terms = ReadTerms()
-    /// What it was opened for; nil: it makes no request of its own.
+    /// What it was opened for.
     var resource: Resource?
 
     mutating func advance(by count: Int64) {
@@ -79,11 +78,10 @@ extension GenerationState {
     /// end before it plays.
     var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
 
-    /// Records that a reader has jumped elsewhere, rests, or leaves.
     mutating func runEnded(_ reader: Reader, in length: Int64?) {
       // A reader at its end could not have continued.
-      guard reader.hasRead, !reader.isBackground, reader.position < min(reader.end, length ?? .max),
-        reader.runLength > 0
+      guard !reader.isBackground, reader.runLength > 0,
+        reader.position < min(reader.end, length ?? .max)
       else { return }
       runs = runs.suffix(7) + [reader.runLength]
     }
@@ -132,7 +130,6 @@ extension GenerationState {
     if let range = stored.range(containing: offset), let file {
       return .found(.file(file, upTo: min(range.upperBound, length ?? .max)))
     }
-    // In the background, bytes are fetched to be stored.
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       return .found(.memory(bytes))
     }
@@ -164,8 +161,7 @@ extension GenerationState {
     let step = offset - reader.position
     let goesOn =
       reader.isActive && step >= 0
-      && (step <= limits.firstRequest
-        || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
+      && (step <= limits.firstRequest || offset <= stored.end(from: reader.position))
     if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset

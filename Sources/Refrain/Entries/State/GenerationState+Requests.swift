@@ -9,18 +9,14 @@ extension GenerationState {
     if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
     guard let freshness else { return false }
     // The URL does not name fixed bytes if they change by themselves, or are outdated.
-    if trustsStored, freshness.pace?.isLive != true, freshness.isOutdated != true,
-      !terms.isReplaced(freshness)
-    {
-      return true
-    }
+    let isTrusted =
+      trustsStored && freshness.pace?.isLive != true && freshness.isOutdated != true
+      && !terms.isReplaced(freshness)
     // An origin that forbids to store the response decides on each use.
-    if !(freshness.noStore && storage.ignoresNoStore),
-      terms.accept(freshness, at: wallTime(at: now))
-    {
-      return true
-    }
-    return joinsOthers(terms, freshness, at: now)
+    let isFresh =
+      !(freshness.noStore && storage.ignoresNoStore)
+      && terms.accept(freshness, at: wallTime(at: now))
+    return isTrusted || isFresh || joinsOthers(terms, freshness, at: now)
   }
 
   /// Returns the wall-clock time, or a later one if the clock was set back since the response.
@@ -43,9 +39,8 @@ extension GenerationState {
     else { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
-    guard
-      isArriving || elapsed < min(freshness.pace?.longestUse ?? .infinity, Self.joinSeconds)
-    else { return false }
+    let longest = min(freshness.pace?.longestUse ?? .infinity, Self.joinSeconds)
+    guard isArriving || elapsed < longest else { return false }
     guard terms.audience == .client else { return isArriving || isOneResponse || !readers.isEmpty }
     // The freshness stated by the origin applies, and so do the directives of the request.
     guard freshness.isGuessed == true, freshness.isOutdated != true, !freshness.mustRevalidate,
@@ -59,12 +54,9 @@ extension GenerationState {
   /// that one request brings is asked for once by each client.
   var isReadInPieces: Bool {
     guard let info, freshness?.pace == nil else { return false }
-    switch info.mimeType {
-    case let type? where type.hasPrefix("audio/") || type.hasPrefix("video/"): return true
-    case nil, "application/octet-stream", "binary/octet-stream":
-      return (info.length ?? .max) > limits.firstRequest
-    default: return false
-    }
+    let type = info.mimeType ?? "application/octet-stream"
+    if type.hasPrefix("audio/") || type.hasPrefix("video/") { return true }
+    return type.hasSuffix("/octet-stream") && (info.length ?? .max) > limits.firstRequest
   }
 
   /// Records that the origin has confirmed the generation, or could not be asked: then readers that
@@ -184,10 +176,10 @@ extension GenerationState {
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
-      let contact = representation.lastContact?.time ?? freshness?.confirmedUptime
-      let age = contact.flatMap { now.seconds(since: $0) }
       // Later, it is a usual change.
-      guard let age, age < 60 else { return 0 }
+      guard let contact = representation.lastContact?.time ?? freshness?.confirmedUptime,
+        now.seconds(since: contact).map({ $0 < 60 }) == true
+      else { return 0 }
     }
     return (validator.replacements ?? 0) + 1
   }

@@ -6,9 +6,7 @@ import Foundation
 extension GenerationState {
   enum Standing: Sendable {
     case over
-    /// It has to wait until a reader wants more.
     case unwanted
-    /// It gives way to players.
     case background
     case foreground
   }
@@ -36,7 +34,7 @@ extension GenerationState {
     var mayBeDocument: Bool
   }
 
-  /// Decides on a received chunk; nil if the fetch is over.
+  /// Nil if the fetch is over.
   func admit(_ id: FetchID, _ range: ByteRange) -> Admission? {
     guard let fetch = fetches[id], !isOver else { return nil }
     // No further than requested, or than this fetch was shortened to.

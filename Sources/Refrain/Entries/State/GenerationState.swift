@@ -5,7 +5,6 @@ typealias ReaderID = UInt64
 typealias FetchID = UInt64
 typealias WaiterID = UInt64
 
-/// The bytes that a reader finds at an offset.
 package enum AvailableBytes: Sendable {
   case file(EntryFile, upTo: Int64)
   case memory(Data)
@@ -36,7 +35,6 @@ struct GenerationState: Sendable {
 
   var limits: FetchPlan
   private(set) var isOffline: Bool
-  /// Whether stored bytes are never revalidated.
   var trustsStored = false
   private(set) var life = Life.current
 
@@ -55,7 +53,6 @@ struct GenerationState: Sendable {
   var actions: [Action] = []
 
   mutating func takeActions() -> [Action] {
-    if actions.isEmpty { return [] }
     defer { actions = [] }
     return actions
   }
@@ -80,7 +77,11 @@ struct GenerationState: Sendable {
 
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
-    if let length { fetches.end(at: length) }
+    if let length {
+      for (id, fetch) in fetches.all where fetch.range.upperBound > length {
+        fetches[id]?.range = min(fetch.range.lowerBound, length)..<length
+      }
+    }
     wakeServed()
   }
 

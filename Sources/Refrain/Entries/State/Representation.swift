@@ -13,7 +13,6 @@ struct Representation: Sendable {
     }
   }
   private(set) var headers = HeaderFields()
-  /// The request field values that select this representation.
   private(set) var variant: String?
   /// When a request was made that may have changed the resource.
   var invalidatedAt: Date?
@@ -57,12 +56,6 @@ struct Representation: Sendable {
     // A confirmation does not change the bytes.
     if self.freshness?.isTransformed == true { freshness?.isTransformed = true }
     self.freshness = freshness
-  }
-
-  mutating func identify(by validator: Validator) {
-    let replacements = self.validator.replacements
-    self.validator = validator
-    self.validator.replacements = replacements
   }
 
   mutating func follow(replacements: Int) {
@@ -123,13 +116,12 @@ package final class StoredResponse: Sendable {
 
   package var etag: String? { validator.storedETag }
   package var lastModified: String? { validator.storedLastModified }
-  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
   package var isStrongLastModified: Bool { validator.isStrongLastModified }
 
   /// Returns the seconds until the response becomes stale; negative once it is.
   package func timeToLive(at now: Date) -> Double {
     let remaining = freshness.remaining(at: now)
-    return remaining.isFinite ? remaining : min(freshness.lifetime - freshness.age(at: now), -1)
+    return remaining.isFinite ? remaining : -1
   }
 
   package var varies: Bool { !selection.varying.isEmpty }

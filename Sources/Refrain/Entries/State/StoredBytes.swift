@@ -11,7 +11,6 @@ struct StoredBytes: Sendable {
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
-  /// The name under which the generation is stored.
   private(set) var generationID: String?
   /// The stored generation that this one replaces.
   var replaced: String?
@@ -27,17 +26,13 @@ struct StoredBytes: Sendable {
 
   /// Why nothing is stored, and when storing may be attempted again (nil: never). It stays until
   /// that attempt.
-  private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
+  var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
   /// Whether bytes are stored although the origin forbids it, because a person wants to keep them.
   var ignoresNoStore = false
-
-  // MARK: Whether to store
 
   mutating func refuse(_ problem: MediaCacheError, until end: ContinuousClock.Instant? = nil) {
     refusal = (problem, end)
   }
-
-  mutating func allow() { refusal = nil }
 
   func isRefused(at now: ContinuousClock.Instant) -> Bool {
     refusal.map { refusal in refusal.end.map { now < $0 } ?? true } ?? false
@@ -45,10 +40,8 @@ struct StoredBytes: Sendable {
 
   mutating func ignoreNoStore() {
     ignoresNoStore = true
-    if refusal?.problem == .forbidden { allow() }
+    if refusal?.problem == .forbidden { refusal = nil }
   }
-
-  // MARK: Files
 
   var isPrepared: Bool { file != nil && journal != nil }
 
@@ -57,8 +50,7 @@ struct StoredBytes: Sendable {
 
   mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
     (generationID, self.file, self.journal) = (id, file, journal)
-    accounted = (0, 0)
-    allow()
+    (accounted, refusal) = ((0, 0), nil)
   }
 
   /// Adopts the bytes found on disk; further ones are stored beside them if there is a journal.
@@ -73,7 +65,7 @@ struct StoredBytes: Sendable {
     (generationID, file) = (contents.record.generation, contents.file)
     self.journal = journal
     _ = account(allocated)
-    allow()
+    refusal = nil
   }
 
   mutating func stopWriting() {
@@ -141,8 +133,6 @@ struct StoredBytes: Sendable {
     return (allocated - accounted.file, recorded - accounted.record)
   }
 
-  // MARK: The record
-
   mutating func noteRecordStale() { changes += 1 }
 
   var isRecordStale: Bool { changes != recordedChanges }
@@ -174,7 +164,7 @@ struct StoredBytes: Sendable {
   }
 }
 
-/// The reasons why bytes are not stored, for readers that want them stored.
+/// Why bytes are not stored.
 extension MediaCacheError {
   static let noRoom = {
     var error = Self(
@@ -220,7 +210,6 @@ struct TransientBytes: Sendable {
 
   var isEmpty: Bool { chunks.isEmpty }
 
-  /// Adds the part of `bytes` that is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
     for part in RangeSet(range).subtracting(spans).ranges {
