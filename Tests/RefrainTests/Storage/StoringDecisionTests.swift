@@ -44,7 +44,7 @@ import Testing
     state.representation.info = ContentInformation(
       length: length, mimeType: nil, supportsRanges: true, validator: nil,
       finalURL: URL(filePath: "/"))
-    state.representation.identify(by: validator)
+    state.representation.validator = validator
     return state
   }
 

@@ -23,7 +23,7 @@ extension GenerationState {
     var phase = Phase.asking
     var isWhole = false
     var isBackground = false
-    /// The end of the range in the head of its response.
+    /// By the head of its response.
     var announcedEnd: Int64?
     /// Whether it was ended for lack of readers, or its task was cancelled.
     var isCalledOff = false
@@ -147,16 +147,14 @@ extension GenerationState {
     if isWaiting, !reader.isBackground { promote(at: reader.position) }
     // One response for all of it cannot be contradicted by another.
     if reader.fillsWhole, info == nil { reader.readsOn = true }
-    let (plan, running) = (currentLimits, fetches.all.filter(\.value.bringsBytes))
+    let running = fetches.all.filter(\.value.bringsBytes)
     guard
-      let range = plan.request(
+      let range = currentLimits.request(
         for: reader, isWaiting: isWaiting, readable: reader.isBackground ? stored : readable,
         running: Array(running.values))
     else { return }
-    if plan.supportsRanges != false,
-      let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
-    {
-      fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
+    for (id, late) in running where late.ahead.contains(range.lowerBound) {
+      fetches[id]?.range = late.range.lowerBound..<range.lowerBound
     }
     start(range, .bytes, for: reader)
   }
@@ -202,8 +200,6 @@ extension GenerationState {
     }
     return limits
   }
-
-  // MARK: Wanted
 
   /// Whether a fetch should receive more: a reader has less ahead than its window, or than half of
   /// it if the fetch is paused. A small rest is on its way already.
@@ -262,7 +258,7 @@ extension GenerationState {
   }
 
   /// Returns the end of the bytes from an offset on that are readable, or that begun responses
-  /// bring. Nil while a response brings the whole resource: it announces no range.
+  /// bring. Nil while a response brings the whole resource.
   func announcedEnd(from offset: Int64) -> Int64? {
     if fetches.values.contains(where: \.isWhole) { return nil }
     var announced = readable
@@ -273,8 +269,6 @@ extension GenerationState {
     return announced.end(from: offset)
   }
 
-  // MARK: Ending
-
   /// Whether this fetch has brought nothing to readers that wait for its bytes: another request at
   /// once would do no better.
   func endsInVain(_ id: FetchID) -> Bool {
@@ -283,12 +277,10 @@ extension GenerationState {
     else { return false }
     let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
     return isAwaited(fetch, beside: others)
-      || info == nil && others.isEmpty && !readers.waiters.isEmpty
   }
 
   /// Whether a further response could continue where this one broke off. If it begins at the first
-  /// byte, and nothing confirms that it is the same, all bytes so far have to be stored: then they are
-  /// compared.
+  /// byte, and nothing confirms that it is the same, it is compared with what is stored.
   func canGoOn(_ id: FetchID) -> Bool {
     if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }

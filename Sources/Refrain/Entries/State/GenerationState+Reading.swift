@@ -5,7 +5,6 @@ extension GenerationState {
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
-    /// Whether it reads everything up to `end`.
     var readsOn = false
     var isBackground = false
     var fillsWhole = false
@@ -32,7 +31,7 @@ extension GenerationState {
 
   struct Waiter: Sendable {
     var reader: ReaderID
-    /// The offset waited for; nil for the content information.
+    /// Nil for the content information.
     var offset: Int64?
     var wake: Wake
   }
@@ -99,7 +98,6 @@ extension GenerationState {
     switch found {
     case .found(.file(_, let upTo)):
       reader.advance(by: min(Int64(count), upTo - offset))
-      // Usually there is plenty ahead.
       looksAhead = upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty
     case .found(.memory(let bytes)):
       reader.advance(by: min(Int64(count), Int64(bytes.count)))
@@ -153,7 +151,6 @@ extension GenerationState {
     return reader.awaitsConfirmation ? .wait : nil
   }
 
-  /// Returns whether it jumps elsewhere.
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
     defer { reader.isActive = true }
     if offset == reader.position, reader.isActive { return false }

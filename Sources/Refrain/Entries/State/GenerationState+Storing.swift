@@ -17,7 +17,6 @@ extension GenerationState {
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
     if fetch.phase != .whole { fetches[id]?.phase = .part }
     let isWanted = isWanted(id)
-    // The wait may be long.
     if !isWanted || fetch.isBackground { announce(id) }
     return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
   }
@@ -100,8 +99,6 @@ extension GenerationState {
     return (near + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
   }
 
-  // MARK: The files
-
   mutating func adopt(_ contents: EntryDirectory.Contents) {
     representation.adopt(contents.record)
     if contents.record.supportsRanges { fetches.note(.answered) }
@@ -110,7 +107,6 @@ extension GenerationState {
 
   mutating func filesRemoved() {
     storage.remove(hasReaders: !readers.isEmpty)
-    // The next reader starts again, so bytes in transit are not wanted.
     guard readers.isEmpty else { return }
     for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
   }

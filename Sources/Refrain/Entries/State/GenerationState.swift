@@ -42,7 +42,7 @@ struct GenerationState: Sendable {
   private(set) var lastKnown: StoredResponse?
   var storage = StoredBytes()
   var transient = TransientBytes()
-  /// The end of the bytes received of a live stream; nil if this is none.
+  /// The end of the bytes received of a live stream.
   var liveEnd: Int64?
   /// The one reader to which the response is handed, with all of its fields; nil: all may read it.
   var handed: (reader: ReaderID, headers: HeaderFields, status: Int)?
@@ -73,8 +73,6 @@ struct GenerationState: Sendable {
     if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
   }
 
-  // MARK: The resource
-
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
     if let length {
@@ -96,10 +94,7 @@ struct GenerationState: Sendable {
     info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? false
   }
 
-  // MARK: The end
-
   mutating func supersede() {
-    // Readers of a closed cache receive that error.
     if life != .closed { life = .superseded }
     // Its blocks are in use until it is closed.
     if !storage.isPrepared, !hasBeenRead { storage.releaseFile() }

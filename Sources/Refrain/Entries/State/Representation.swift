@@ -68,8 +68,6 @@ struct Representation: Sendable {
     if let time { invalidatedAt = time }
   }
 
-  // MARK: Documents
-
   var longestDocument: Int64 { documents?.longest ?? 0 }
 
   private var isNamedDocument: Bool {
@@ -126,7 +124,7 @@ package final class StoredResponse: Sendable {
 
   package var varies: Bool { !selection.varying.isEmpty }
 
-  /// Returns the key of the representation that a request selects; nil if it is this one.
+  /// Nil if the request selects this one.
   package func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
     selection.otherKey(than: key, for: request)
   }

@@ -45,12 +45,12 @@ struct StoredBytes: Sendable {
 
   var isPrepared: Bool { file != nil && journal != nil }
 
-  /// The stored generation that one after this replaces.
   var last: String? { generationID ?? replaced }
 
   mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
     (generationID, self.file, self.journal) = (id, file, journal)
-    (accounted, refusal) = ((0, 0), nil)
+    accounted = (0, 0)
+    refusal = nil
   }
 
   /// Adopts the bytes found on disk; further ones are stored beside them if there is a journal.
@@ -99,8 +99,6 @@ struct StoredBytes: Sendable {
     refuse(.disk(error))
     spans = spans.intersection(synced)
   }
-
-  // MARK: Bytes
 
   mutating func commit(_ range: ByteRange) {
     spans.insert(contentsOf: range)
@@ -155,7 +153,6 @@ struct StoredBytes: Sendable {
     (journal, lastSync, unsyncedBytes) = (nextJournal, now, 0)
   }
 
-  /// Returns the delay until the next sync, for bytes that have arrived meanwhile.
   mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
     isSyncing = false
     // After a failure, the next attempt comes with more bytes, or at the end.
@@ -174,7 +171,6 @@ extension MediaCacheError {
     return error
   }()
 
-  /// It stores another version, or nothing shows that it is the same.
   static let inUse = Self(
     .inUse, "Another process is storing this resource.",
     remedy: "Try again when that process has ended.")
@@ -202,7 +198,6 @@ extension MediaCacheError {
 
 /// Bytes that are not stored, in memory between the fetch that brings them and nearby readers.
 struct TransientBytes: Sendable {
-  /// Without overlap.
   private var chunks: [(range: ByteRange, bytes: Data)] = []
   private(set) var spans = RangeSet<Int64>()
 
