@@ -48,7 +48,7 @@ struct FetchPlan: Sendable {
     return isLong ? .max : max(reader.runLength, firstRequest)
   }
 
-  /// Returns what to request for a reader at its position; nil if nothing. A running fetch that would
+  /// Returns what to request for a reader at its position, if anything. A running fetch that would
   /// bring its bytes too late is to end where the request begins.
   func request(
     for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
@@ -87,8 +87,7 @@ struct FetchPlan: Sendable {
     return hole(at: first, for: reader, covered: covered)
   }
 
-  /// Whether another request would take as long. A response that brings everything is worth a longer
-  /// wait.
+  /// Whether another request would take as long. One response for everything is worth a longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
     let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))

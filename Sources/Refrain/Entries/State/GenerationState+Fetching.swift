@@ -72,7 +72,7 @@ extension GenerationState {
     /// Those without readers at the last look (`watch`).
     var watched: Set<FetchID> = []
 
-    /// Nothing changes for one that has ended.
+    /// Nothing changes for one that has ended, as for readers that have left.
     subscript(id: FetchID) -> RunningFetch? {
       get { all[id] }
       set { if let newValue, all[id] != nil { all[id] = newValue } }
@@ -208,7 +208,9 @@ extension GenerationState {
     if isKeptToEnd(fetch) { return true }
     let rest = fetch.range.upperBound - fetch.position
     if !fetch.isWhole, rest <= limits.mostBroughtHome { return rest > 0 }
-    let nearer = fetches.values.filter { $0.bringsBytes && $0.position > fetch.position }
+    let nearer = fetches.values.filter {
+      $0.isWhole == fetch.isWhole && $0.position > fetch.position
+    }
     if isAwaited(fetch, beside: nearer) { return true }
     let limits = currentLimits
     return readers.values.contains { reader in

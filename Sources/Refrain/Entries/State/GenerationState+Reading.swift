@@ -46,7 +46,6 @@ extension GenerationState {
     /// How far recent readers read in sequence before a seek or their end; the latest last.
     private var runs: [Int64] = []
 
-    /// Nothing changes for one that has left.
     subscript(id: ReaderID) -> Reader? {
       get { all[id] }
       set { if let newValue, all[id] != nil { all[id] = newValue } }
@@ -90,7 +89,6 @@ extension GenerationState {
 extension GenerationState {
   /// Looks up an offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
-    // It was just cancelled, or has moved, and will notice.
     guard var reader = readers[id] else { return .moved }
     let hasJumped = move(&reader, to: offset)
     let found = available(to: id, reader, at: offset)
@@ -210,9 +208,9 @@ extension GenerationState {
     remedy: "Open the resource again to read the new version.")
 }
 
-/// Readers that jump or leave. Bytes in transit are lost once their connection is closed, so a request
-/// without readers first waits: a player reads the end of a file, and then plays its beginning. But
-/// a player that jumps must not wait behind a request that has long brought what it read.
+/// Readers that jump or leave. Bytes in transit are lost once their connection is closed, so a
+/// request without readers first waits: a player reads the end of a file, then plays its beginning.
+/// But a player that jumps must not wait behind a request that has long brought what it read.
 extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }

@@ -84,8 +84,8 @@ extension GenerationState {
 }
 
 extension GenerationState {
-  /// Whether requests ask for the whole resource: also for a version of one response unless its rest
-  /// can be requested, and for a document not known to have ranges, which the origin may compress.
+  /// Whether requests ask for the whole resource: also for a version of one response unless its
+  /// rest can be requested, and for a document not known to have ranges: it may be compressed.
   private var isRequestedWhole: Bool {
     if fetches.ranges == .refused { return true }
     if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }

@@ -11,8 +11,8 @@ package enum AvailableBytes: Sendable {
   case end
 }
 
-/// Everything known of one generation while it is open. A pure value: its methods leave `actions` to
-/// carry out outside the lock.
+/// Everything known of one generation while it is open. A pure value: its methods leave `actions`
+/// to carry out outside the lock.
 struct GenerationState: Sendable {
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
