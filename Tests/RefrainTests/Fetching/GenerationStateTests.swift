@@ -106,7 +106,11 @@ import Testing
     var state = state(length: 8 << 20)
     state.storage.commit(0..<4 << 20)
     let reader = attach(&state)
-    for step in 0..<4 { _ = state.lookUp(reader, at: Int64(step) << 20, count: 0) }
+    for step in 0..<4 {
+      _ = state.lookUp(reader, at: Int64(step) << 20, count: 0)
+      // As if there were a file in which it finds them.
+      state.readers[reader]?.isActive = true
+    }
     #expect(state.readers[reader]?.runLength == 3 << 20)
     _ = state.lookUp(reader, at: 6 << 20, count: 0)
     #expect(state.readers[reader]?.runLength == 0)
@@ -146,6 +150,7 @@ import Testing
     let id = state.makeID()
     state.fetches.add(.init(range: 0..<50 << 20, position: 2 << 20), as: id)
     state.fetches[id]?.brought = 2 << 20
+    state.transient.insert(Data(count: 1), at: 2 << 20)
     _ = state.lookUp(jumping, at: 2 << 20, count: 1)
     _ = state.lookUp(waiting, at: 80 << 20, count: 1)
     _ = wait(&state, waiting, at: 80 << 20)

@@ -87,7 +87,7 @@ struct FetchPlan: Sendable {
     return hole(at: first, for: reader, covered: covered)
   }
 
-  /// Whether another request would take as long. One response for everything is worth a longer wait.
+  /// Whether another request would take as long. A response for everything is worth a longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
     let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))

@@ -125,9 +125,9 @@ extension GenerationState {
   }
 
   /// Whether the origin forbids to store the response (`no-store`, RFC 9111 §5.2.2.5). A cache for
-  /// one person stores it all the same for a pinned group, as a browser saves a page on request, and
-  /// revalidates it before each use. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before
-  /// there is a pin; what has none when the entry is closed is removed (`Store`).
+  /// one person stores it all the same for a pinned group, as a browser saves a page on request,
+  /// and revalidates it before each use. Before there is a pin, a reader's wish suffices
+  /// (`ResourcePolicy.Group.isKept`); what has none when the entry is closed is removed (`Store`).
   var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
 
   mutating func obeyNoStore() {
@@ -144,8 +144,8 @@ enum StoringDecision: Sendable, Hashable {
   case stream
 }
 
-/// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request
-/// it answers. Nothing more is requested for it: another response could be for somebody else.
+/// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader that asked
+/// for it. Nothing more is requested for it: another response could be for somebody else.
 extension GenerationState {
   /// Returns the reader that waits for the first response, opened for just what was requested.
   func reader(asking given: Resource?) -> ReaderID? {
