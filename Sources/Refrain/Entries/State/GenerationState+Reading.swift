@@ -231,7 +231,7 @@ extension GenerationState {
 
   /// Ends fetches that no reader is left to want, some only if none comes back (`watch`).
   mutating func releaseUnwanted() {
-    for (id, fetch) in abandonedFetches {
+    for (id, fetch) in abandonedFetches where !isKeptToEnd(fetch) {
       let ends =
         readers.isEmpty
         ? fetch.isResting || fetch.isWhole || fetch.isConfirmation
@@ -249,10 +249,10 @@ extension GenerationState {
 
   /// Ends fetches to which no reader has come back; returns whether any are left to check.
   mutating func releaseStalled() -> Bool {
-    let before = fetches.watched
-    fetches.watched = Set(abandonedFetches.keys)
-    for id in fetches.watched.intersection(before) { callOff(id) }
-    return !fetches.watched.isEmpty
+    let (before, abandoned) = (fetches.watched, abandonedFetches)
+    fetches.watched = Set(abandoned.keys)
+    for (id, fetch) in abandoned where before.contains(id) && !isKeptToEnd(fetch) { callOff(id) }
+    return !abandoned.isEmpty
   }
 
   mutating func callOff(_ id: FetchID) {
@@ -265,7 +265,7 @@ extension GenerationState {
   /// The fetches without readers: if there are readers elsewhere, those with a long rest, which
   /// another request could bring. What an unknown resource is concerns every reader.
   private var abandonedFetches: [FetchID: RunningFetch] {
-    if readers.isEmpty { return fetches.all.filter { !isKeptToEnd($0.value) } }
+    if readers.isEmpty { return fetches.all }
     guard info != nil, !isOneResponse, !isOver else { return [:] }
     // One reader may wait in several places at once.
     let places =
