@@ -243,7 +243,7 @@ extension Fetch {
       let next = offset < range.upperBound ? offset : nil
       let standing = generation.withState { $0.standing(id, at: next) }
       // A live stream arrives as slowly as it plays on any network.
-      if isShort != (standing == .foreground && !response.isLive) {
+      if isShort != (standing == .short && !response.isLive) {
         gate.count(isShort ? -1 : 1)
         isShort.toggle()
       }
@@ -254,7 +254,7 @@ extension Fetch {
         if Task.isCancelled { return .done }
         continue
       case .background: await gate.waitTurn { !isBackground }
-      case .foreground: break
+      case .foreground, .short: break
       }
       exchange.expectBody(isFirst: !hasBegun)
       let began = ContinuousClock.now

@@ -23,7 +23,6 @@ extension GenerationState {
     var phase = Phase.asking
     var isWhole = false
     var isBackground = false
-    /// By the head of its response.
     var announcedEnd: Int64?
     /// Whether it was ended for lack of readers, or its task was cancelled.
     var isCalledOff = false

@@ -4,12 +4,8 @@ import Foundation
 /// The way of a chunk: whether another one is received (`standing`), which of its parts are written
 /// (`admit`), and what follows once they are (`commit`). Each takes the lock once.
 extension GenerationState {
-  enum Standing: Sendable {
-    case over
-    case unwanted
-    case background
-    case foreground
-  }
+  /// A player is short if it has less ahead of it than its window.
+  enum Standing: Sendable { case over, unwanted, background, foreground, short }
 
   /// `offset` is the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
@@ -17,8 +13,16 @@ extension GenerationState {
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
     if fetch.phase != .whole { fetches[id]?.phase = .part }
     let isWanted = isWanted(id)
-    if !isWanted || fetch.isBackground { announce(id) }
-    return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
+    if !isWanted || fetch.isBackground {
+      announce(id)
+      return isWanted ? .background : .unwanted
+    }
+    let isShort = readers.values.contains { reader in
+      reader.isActive && !reader.isBackground && reader.position < fetch.range.upperBound
+        && fetch.position < reader.end
+        && fetch.position - reader.position < limits.window(afterRun: reader.runLength)
+    }
+    return isShort ? .short : .foreground
   }
 
   struct Admission: Sendable {
@@ -33,7 +37,6 @@ extension GenerationState {
     var mayBeDocument: Bool
   }
 
-  /// Nil if the fetch is over.
   func admit(_ id: FetchID, _ range: ByteRange) -> Admission? {
     guard let fetch = fetches[id], !isOver else { return nil }
     // No further than requested, or than this fetch was shortened to.
