@@ -139,7 +139,7 @@ extension GenerationState {
   }
 
   mutating func plan(for reader: Reader, at place: Int64?, isWaiting: Bool) {
-    guard !isOver, !isOffline, handed == nil, reader.isActive else { return }
+    guard !isOver, !isOffline, handed == nil else { return }
     if reader.awaitsConfirmation { return confirm(for: reader, at: place) }
     var reader = reader
     reader.position = place ?? reader.position
