@@ -134,7 +134,7 @@ final class Entry: Sendable {
   /// Its files replace those of the last one, whose record is out of date.
   func emptyState(after last: Generation) -> GenerationState {
     var state = emptyState()
-    state.storage.replace(last.withState(\.storage.last))
+    state.storage.replaced = last.withState(\.storage.last)
     state.storage.noteRecordStale()
     return state
   }
@@ -155,13 +155,12 @@ final class Entry: Sendable {
   }
 
   func stateAfter(_ generation: Generation) -> GenerationState {
-    let (url, now) = (resource.url, self.now.uptime)
+    let now = now.uptime
     var state = emptyState(after: generation)
     generation.withState { last in
       if last.fetches.ranges == .refused { state.fetches.note(.refused) }
       // Other representations of the resource still have to be confirmed.
       state.representation.invalidatedAt = last.representation.invalidatedAt
-      state.representation.followsNoPage = last.isNoPage(at: url)
       state.representation.follow(replacements: last.replacements(at: now))
     }
     if mayIgnoreNoStore { state.storage.ignoreNoStore() }

@@ -25,7 +25,7 @@ final class Generation: Sendable {
 
   /// Not inlined: what this needs would stay in the memory of a task that waits.
   @inline(never)
-  private func carryOut(_ actions: [GenerationState.Action]) {
+  func carryOut(_ actions: [GenerationState.Action]) {
     for action in actions {
       switch action {
       case .startFetch(let id, let range): start(id, range)
@@ -33,7 +33,6 @@ final class Generation: Sendable {
       case .wake(let wakes, let error):
         for wake in wakes { wake(error.map { .failure($0) } ?? .success(())) }
       case .watchAbandoned: Task { await watchAbandoned() }
-      case .countShort(let change): entry.starter.gate.count(change)
       }
     }
   }

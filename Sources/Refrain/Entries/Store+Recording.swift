@@ -88,8 +88,7 @@ extension Store {
   func writeFailed(_ generation: Generation, _ error: any Error) {
     let failure = error as? DiskError
     generation.refuse(
-      failure.map { $0.isNoSpace ? .noRoom : $0.isRefused ? .readOnly : .disk($0) } ?? .noRoom,
-      for: .seconds(5))
+      failure.map { $0.isNoSpace ? .noRoom : .disk($0) } ?? .noRoom, for: .seconds(5))
     warn("\(url) plays without being stored for now: \(error).")
   }
 

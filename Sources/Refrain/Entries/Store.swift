@@ -56,7 +56,7 @@ actor Store {
       // A process that ended suddenly leaves what cannot be repeated.
       guard mayUse(contents.record), !state.isUnrepeatable else {
         state = empty
-        state.storage.replace(contents.record.generation)
+        state.storage.replaced = contents.record.generation
         return (state, contents)
       }
       if let warning = contents.warning { warn(warning) }
@@ -100,7 +100,7 @@ actor Store {
     if generation.withState({ $0.isOver || $0.storage.isRefused(at: .now) }) { return nil }
     let ready = generation.withState { state -> EntryFile? in
       guard state.storage.isPrepared else { return nil }
-      state.storage.allow()
+      state.storage.refusal = nil
       return state.file
     }
     // Another fetch may have been faster.
@@ -118,7 +118,7 @@ actor Store {
     let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
     if decision == .resume, let contents { return try resume(generation, contents) }
     if decision == .stream {
-      generation.withState { $0.storage.refuse(.otherVersion) }
+      generation.withState { $0.storage.refuse(.inUse) }
       return nil
     }
     // Its lock would make the files that are about to be removed look as if somebody read them.

@@ -60,7 +60,7 @@ extension Fetch {
           guard isFirst else {
             // Readers wait for another response if one is arriving already.
             let others = state.fetches.all.filter { $0.key != id }.values
-            return state.isLive && others.contains(where: \.isReceivingWhole) ? nil : .changed
+            return state.isLive && others.contains { $0.phase == .whole } ? nil : .changed
           }
           state.liveEnd = 0
           state.fetches.note(.ignored)
@@ -169,7 +169,11 @@ extension Fetch {
     in state: inout GenerationState
   ) {
     let isFirst = state.info == nil
-    if isFirst { state.representation.identify(by: facts.validator) }
+    if isFirst {
+      let replacements = state.validator.replacements
+      state.representation.validator = facts.validator
+      state.representation.validator.replacements = replacements
+    }
     var information =
       state.info
       ?? ContentInformation(
@@ -200,7 +204,6 @@ extension Fetch {
   private func confirmed(
     _ response: OriginExchange.Response, in state: inout GenerationState
   ) {
-    state.representation.confirm(at: response.url)
     if response.droppedRange { state.fetches.note(.refused) }
     if response.status == 206 { state.fetches.note(.answered) }
     record(response, isConfirmation: true, in: &state.representation)
@@ -242,10 +245,9 @@ extension Fetch {
     to response: OriginExchange.Response, _ exchange: OriginExchange
   ) async -> Outcome {
     let next = Generation(entry: entry, state: entry.stateAfter(generation))
-    let (running, areComing, isContradicted) = generation.withState { state in
+    let (running, isContradicted) = generation.withState { state in
       (
         state.fetches[id],
-        state.readers.values.contains { $0.isActive && !$0.hasRead },
         // The stored bytes could be confirmed by a validator that the new ones have, too.
         [.same, .weaklySame].contains(
           state.validator.comparison(with: Validator(headers: response.headers)))
@@ -255,10 +257,9 @@ extension Fetch {
     let fetch = next.withState { state in
       let id = state.makeID()
       var fetch = GenerationState.RunningFetch(
-        range: range, isBackground: running?.isBackground == true)
+        range: range, position: range.lowerBound, isBackground: running?.isBackground == true)
       fetch.task = running?.task
       state.fetches.add(fetch, as: id)
-      state.readers.areExpected = areComing
       return Fetch(id: id, generation: next)
     }
     let verdict = fetch.judged(response, exchange)
@@ -274,10 +275,7 @@ extension Fetch {
       return .done
     }
     // Before the old generation ends its fetches, it forgets this one.
-    generation.withState { state in
-      state.endBody(id)
-      state.fetches.remove(id)
-    }
+    _ = generation.withState { $0.fetches.remove(id) }
     next.withState { $0.watch() }
     entry.superseded(generation, isContradicted: isContradicted)
     if !exchange.wanted.isConfirmation { entry.events.send(.fetchStarted(entry.key, range)) }

@@ -106,21 +106,32 @@ struct Fetch: Sendable {
     var offset = range.lowerBound
     var (received, waited): (Int64, Duration) = (0, .zero)
     var bytes = ChunkSink(id: id, generation: generation, hasMore: response.hasMore)
-    defer { generation.withState { $0.endBody(id) } }
+    let gate = entry.starter.gate
+    var isShort = false
+    defer {
+      if isShort { gate.count(-1) }
+      generation.withState { state in
+        state.announce(id)
+        state.fetches[id]?.endBody()
+      }
+    }
     var body = response.audio { note in tell { $0.note(note) } }
     while true {
       let next = offset < range.upperBound ? offset : nil
-      switch generation.withState({ $0.standing(id, at: next) }) {
+      let standing = generation.withState { $0.standing(id, at: next) }
+      // A live stream arrives as slowly as it plays on any network.
+      if isShort != (standing == .short && !response.isLive) {
+        gate.count(isShort ? -1 : 1)
+        isShort.toggle()
+      }
+      switch standing {
       case .over: return .done
       case .unwanted:
         await generation.waitUntilWanted(id)
-        guard !Task.isCancelled, generation.withState({ $0.isWantedStill(id) }) else {
-          return .done
-        }
+        if Task.isCancelled { return .done }
         continue
-      case .background:
-        await entry.starter.gate.waitTurn { !isBackground }
-      case .foreground: break
+      case .background: await gate.waitTurn { !isBackground }
+      case .foreground, .short: break
       }
       let hasBegun = offset > range.lowerBound
       exchange.expectBody(isFirst: !hasBegun)
@@ -260,12 +271,13 @@ private struct Course {
   @inline(never)
   func end() {
     let id = fetch.id
-    // Whoever hears of the end does not find this fetch running.
-    fetch.generation.withState { $0.fetches[id]?.phase = .ended }
+    // Whoever hears of the end does not find this fetch running, and is not woken before.
+    let actions = fetch.generation.withState { state in
+      state.fetchEnded(id, error: error, isForBackground: isForBackground)
+      return state.takeActions()
+    }
     if let error { entry.events.send(.failed(entry.key, error.withoutResponse)) }
     if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
-    fetch.generation.withState {
-      $0.fetchEnded(id, error: error, isForBackground: isForBackground)
-    }
+    fetch.generation.carryOut(actions)
   }
 }

@@ -53,15 +53,15 @@ import Testing
   @Test func `A version of one response is confirmed by the request that brings its rest`() {
     var state = state(length: 1000)
     state.representation.follow(replacements: Validator.mostReplacements)
-    _ = state.storage.commit(0..<600)
+    state.storage.commit(0..<600)
     let request = state.confirmingRequest(for: .init(minimum: 1), at: 100)
     #expect(request.range == 600..<1000 && request.fills)
   }
 
   @Test func `Fetches that share bytes are each reported as running`() throws {
     var state = state(length: 1 << 20)
-    state.fetches.add(.init(range: 0..<500), as: 1)
-    state.fetches.add(.init(range: 400..<900), as: 2)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 1)
+    state.fetches.add(.init(range: 400..<900, position: 400), as: 2)
     state.fetches.move(2, to: 450)
     #expect(state.fetching == RangeSet(0..<900))
     state.fetchEnded(1, error: nil)
@@ -84,7 +84,7 @@ import Testing
     _ = wait(&state, reader, at: 0)
     let id = state.fetches.all.keys.min() ?? 0
     let other = state.makeID()
-    state.fetches.add(.init(range: 0..<1 << 20), as: other)
+    state.fetches.add(.init(range: 0..<1 << 20, position: 0), as: other)
     #expect(!state.endsInVain(id))
     state.fetchEnded(id, error: nil)
     #expect(state.readers.waiters.count == 1)
@@ -104,9 +104,13 @@ import Testing
 
   @Test func `Reads that advance by the available bytes count as sequential`() {
     var state = state(length: 8 << 20)
-    _ = state.storage.commit(0..<4 << 20)
+    state.storage.commit(0..<4 << 20)
     let reader = attach(&state)
-    for step in 0..<4 { _ = state.lookUp(reader, at: Int64(step) << 20, count: 0) }
+    for step in 0..<4 {
+      _ = state.lookUp(reader, at: Int64(step) << 20, count: 0)
+      // As if there were a file in which it finds them.
+      state.readers[reader]?.isActive = true
+    }
     #expect(state.readers[reader]?.runLength == 3 << 20)
     _ = state.lookUp(reader, at: 6 << 20, count: 0)
     #expect(state.readers[reader]?.runLength == 0)
@@ -146,6 +150,7 @@ import Testing
     let id = state.makeID()
     state.fetches.add(.init(range: 0..<50 << 20, position: 2 << 20), as: id)
     state.fetches[id]?.brought = 2 << 20
+    state.transient.insert(Data(count: 1), at: 2 << 20)
     _ = state.lookUp(jumping, at: 2 << 20, count: 1)
     _ = state.lookUp(waiting, at: 80 << 20, count: 1)
     _ = wait(&state, waiting, at: 80 << 20)

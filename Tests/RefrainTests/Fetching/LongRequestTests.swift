@@ -127,17 +127,6 @@ import Testing
     }
   }
 
-  @Test func `At most two abandoned requests stay open`() async throws {
-    try await withLongFile({ $0.abandonedSilence = .seconds(100) }) { test in
-      let reader = try await test.reader("/a")
-      defer { reader.cancel() }
-      for place in 0..<6 as Range<Int64> {
-        try await take(100_000, from: place * 4_000_000, of: reader)
-      }
-      _ = try await test.origin.wait(for: "/a") { $0.running <= 3 }
-    }
-  }
-
   @Test func `A reader that seeks often receives little more than it reads`() async throws {
     try await withLongFile { test in
       let reader = try await test.reader("/a")

@@ -56,23 +56,12 @@ import Testing
   @Test func `A reader or a fetch that has left does not come back by a change`() {
     var state = state()
     let id = state.add(reader())
-    state.fetches.add(.init(range: 0..<500), as: 20)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 20)
     state.readers.remove(id)
     state.fetches.remove(20)
     state.readers[id] = reader(at: 7)
-    state.fetches[20] = .init(range: 0..<9)
-    #expect(state.readers.isDeserted && state.fetches.isEmpty)
-  }
-
-  @Test func `A player waits for bytes, and neither for information nor in the background`() {
-    var state = state()
-    state.readers.add(reader(), as: 1)
-    state.readers.add(reader(isBackground: true), as: 2)
-    state.readers.add(waiter(1, at: nil), as: 11)
-    state.readers.add(waiter(2, at: 0), as: 12)
-    #expect(!state.readers.isPlayerWaiting)
-    state.readers.add(waiter(1, at: 0), as: 13)
-    #expect(state.readers.isPlayerWaiting)
+    state.fetches[20] = .init(range: 0..<9, position: 0)
+    #expect(state.readers.isEmpty && state.fetches.isEmpty)
   }
 
   @Test func `Prefetches, and readers at their end, say nothing about how far players read`() {
@@ -107,26 +96,13 @@ import Testing
     #expect(state.readers.usualRun == 700)
   }
 
-  @Test func `Readers are expected until one has come, or for a moment`() {
-    var state = state()
-    state.fetches.add(.init(range: 0..<500), as: 1)
-    state.readers.areExpected = true
-    state.watch()
-    #expect(!state.readers.isDeserted)
-    let isWatched = state.releaseStalled()
-    #expect(isWatched && state.readers.isDeserted)
-    state.readers.areExpected = true
-    _ = state.add(reader())
-    #expect(!state.readers.areExpected)
-  }
-
   @Test func `Fetches without readers are watched once until that ends`() {
     var state = state()
     func watches() -> Int {
       state.releaseUnwanted()
       return state.takeActions().count { if case .watchAbandoned = $0 { true } else { false } }
     }
-    state.fetches.add(.init(range: 0..<500), as: 1)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 1)
     #expect(watches() == 1)
     #expect(watches() == 0)
     var isWatched = state.releaseStalled()
@@ -134,14 +110,14 @@ import Testing
     state.fetchEnded(1, error: nil)
     isWatched = state.releaseStalled()
     #expect(!isWatched)
-    state.fetches.add(.init(range: 0..<500), as: 2)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 2)
     #expect(watches() == 1)
   }
 
   @Test func `No fetch goes back, or beyond the length of the resource`() {
     var state = state()
-    state.fetches.add(.init(range: 0..<500), as: 1)
-    state.fetches.add(.init(range: 400..<900), as: 2)
+    state.fetches.add(.init(range: 0..<500, position: 0), as: 1)
+    state.fetches.add(.init(range: 400..<900, position: 400), as: 2)
     state.fetches.move(1, to: 50)
     state.fetches.move(1, to: 20)
     establish(300, &state)

@@ -40,11 +40,11 @@ import Testing
     var state = GenerationState(
       limits: FetchPlan(firstRequest: 1, maximumReadAhead: 1), isOffline: false)
     if let generation, let file { state.storage.begin(generation, in: file, nil) }
-    state.storage.replace(replacing)
+    state.storage.replaced = replacing
     state.representation.info = ContentInformation(
       length: length, mimeType: nil, supportsRanges: true, validator: nil,
       finalURL: URL(filePath: "/"))
-    state.representation.identify(by: validator)
+    state.representation.validator = validator
     return state
   }
 

@@ -97,7 +97,7 @@ struct UnusualFileSystemTests {
     try await directory.expectToPlay(from: second)
     #expect(!origin.received.contains(999_999) && origin.received.contains(1_000_000))
     let error = await expectError(.storage) { try await second.prefetch(directory.url()) }
-    #expect(error?.reason.contains("read-only") == true)
+    #expect(error?.reason.contains("Read-only") == true)
     await second.close()
   }
 

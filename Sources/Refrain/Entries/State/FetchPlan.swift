@@ -1,31 +1,30 @@
 // SPDX-License-Identifier: MIT
 
-/// Decides what to request from the origin next, from what readers want, the readable bytes and the
-/// running fetches. A pure value: no clock, no I/O.
+/// Decides what to request from the origin next. A pure value: no clock, no I/O.
 struct FetchPlan: Sendable {
   typealias Reader = GenerationState.Reader
   typealias Running = GenerationState.RunningFetch
 
   var length: Int64?
   var supportsRanges: Bool?
-  /// The recent rate in bytes per second.
+  /// In bytes per second.
   var rate: Double?
   /// The shortest time from a request to the head of its response, in seconds.
   var latency: Double?
-  /// How far readers of this resource usually read in sequence before they seek or leave.
+  /// How far readers usually read in sequence before they seek or leave.
   var usualRun: Int64?
-  /// The longest wait for a running fetch to reach a reader's offset, in seconds; nil: the time
-  /// that another request would take.
+  /// The longest wait for a running fetch to reach a reader's offset, in seconds; nil: as long as
+  /// another request would take.
   var patience: Double?
   /// The size of the first request after a seek.
   var firstRequest: Int64
   var maximumReadAhead: Int64
 
-  /// After reading this far in sequence, a reader is expected to continue to the end.
+  /// After this run, a reader is expected to continue to the end.
   private static let longRun: Int64 = 2 << 20
 
-  /// A rest of a request up to this size is received although nobody wants it any more: it is in
-  /// transit anyway, and the connection can be reused.
+  /// A rest of a request up to this size is received although nobody wants it any more: the
+  /// connection can be reused.
   var mostBroughtHome: Int64 { 4 * firstRequest }
 
   mutating func note(rate new: Double) { rate = rate.map { $0 * 0.7 + new * 0.3 } ?? new }
@@ -42,18 +41,15 @@ struct FetchPlan: Sendable {
     usualRun.flatMap { reader.runLength <= $0 ? $0 - reader.runLength : nil }
   }
 
-  /// Returns the size of one request for a reader, of which unwanted bytes are not received.
   private func requestLength(for reader: Reader) -> Int64 {
     if reader.isBackground { return .max }
+    if let rest = usualRest(of: reader), rest > 0 { return rest }
     let isLong = reader.readsOn || reader.runLength >= Self.longRun
-    if let rest = usualRest(of: reader), rest > 0 {
-      return isLong ? rest : min(rest, Self.longRun)
-    }
     return isLong ? .max : max(reader.runLength, firstRequest)
   }
 
-  /// Returns what to request for a reader at its position; nil if its bytes are readable, or in
-  /// transit. A running fetch that would bring them too late is to end where the request begins.
+  /// Returns what to request for a reader at its position, if anything. A running fetch that would
+  /// bring its bytes too late is to end where the request begins.
   func request(
     for reader: Reader, isWaiting: Bool, readable: RangeSet<Int64>, running: [Running]
   ) -> ByteRange? {
@@ -76,7 +72,7 @@ struct FetchPlan: Sendable {
 
     let first = covered.end(from: position)
     guard first < end else { return nil }
-    // Having come as far as others do, a reader is likely to seek, unless it waits for this byte.
+    // Having come as far as others do, it is likely to seek, unless it waits for this byte.
     if let rest = usualRest(of: reader), first >= position + rest, !isWaiting || first > position {
       return nil
     }
@@ -84,35 +80,27 @@ struct FetchPlan: Sendable {
       // Some is readable or in transit: the next request is sent when half the window is left.
       let window = min(max(reader.runLength, firstRequest), mostAhead)
       let limit = position + window
-      guard first < limit, first - position <= window / 2 else { return nil }
-      let serving = running.filter { $0.ahead.overlaps(position..<limit) }
-      guard serving.count < 2 else { return nil }
+      guard first < limit, first - position <= window / 2,
+        running.count(where: { $0.ahead.overlaps(position..<limit) }) < 2
+      else { return nil }
     }
     return hole(at: first, for: reader, covered: covered)
   }
 
-  /// Whether a reader waits for a running fetch, because another request would take as long. A
-  /// response that brings everything is worth a longer wait.
+  /// Whether another request would take as long. A response for everything is worth a longer wait.
   private func joins(_ fetch: Running, at offset: Int64) -> Bool {
     if fetch.isWhole && supportsRanges != true { return true }
     let time = patience ?? (fetch.isWhole ? 0.5 : min(latency ?? 0.5, 0.5))
     // Of an unknown origin, a media bit rate is assumed.
-    let bytes = max(rate ?? 1_048_576, 1) * max(time, 0)
-    let distance = max(mostBroughtHome, Int64(min(bytes, Double(1 << 62))))
-    // A measured rate may be too high, if the bytes had arrived before the measurement.
-    let most: Int64 = patience == nil && !fetch.isWhole ? 2 << 20 : .max
-    return offset - fetch.position <= min(distance, most)
+    let distance = max(Double(mostBroughtHome), (rate ?? 1_048_576) * time)
+    return Double(offset - fetch.position) <= distance
   }
 
-  /// Returns the part of the hole at `offset` to request. Beyond the reader's end it extends only
-  /// up to the smallest request.
+  /// Beyond the reader's end, a request extends only up to the smallest one.
   private func hole(
     at offset: Int64, for reader: Reader, covered: RangeSet<Int64>
   ) -> ByteRange {
-    func end(after count: Int64) -> Int64 {
-      let (sum, overflow) = offset.addingReportingOverflow(count)
-      return overflow ? .max : sum
-    }
+    func end(after count: Int64) -> Int64 { offset + min(count, .max - offset) }
     let wanted = end(after: max(requestLength(for: reader), reader.minimum))
     let most = min(max(reader.end, end(after: reader.minimum)), length ?? .max)
     let next = covered.nextLowerBound(atOrAfter: offset + 1) ?? .max

@@ -1,57 +1,170 @@
 // SPDX-License-Identifier: MIT
-import Foundation
 
 extension GenerationState {
-  // MARK: Starting
+  /// One request to the origin, or a row of them, that fills a hole. `Fetch` carries it out.
+  struct RunningFetch: Sendable {
+    enum Purpose: Sendable, Equatable {
+      case bytes
+      /// It turns into `.bytes` once the response brings some.
+      case confirmation(fills: Bool)
+    }
 
-  /// Starts a confirmation unless one is running; `offset` is nil for the content information.
-  mutating func confirm(for reader: Reader, at offset: Int64?) {
+    enum Phase: Sendable {
+      case asking
+      /// It waits without a request.
+      case resting
+      /// Such a response is arriving.
+      case part, whole
+    }
+
+    var range: ByteRange
+    var position: Int64
+    var purpose = Purpose.bytes
+    var phase = Phase.asking
+    var isWhole = false
+    var isBackground = false
+    var announcedEnd: Int64?
+    /// Whether it was ended for lack of readers, or its task was cancelled.
+    var isCalledOff = false
+    var brought: Int64 = 0
+    /// The end of all that it brought: a whole response starts at the first byte again.
+    var furthest: Int64 = 0
+    /// The bytes stored since readers were last woken.
+    var unannounced: Int64 = 0
+    var task: Task<Void, Never>?
+    /// Resumes it.
+    var paused: Wake?
+
+    var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
+
+    var isConfirmation: Bool { purpose != .bytes }
+
+    /// Whether it brings the bytes of its range, unless the stored generation is outdated.
+    var bringsBytes: Bool { purpose != .confirmation(fills: false) }
+
+    var isResting: Bool { phase == .resting }
+
+    var isReceiving: Bool { phase == .part || phase == .whole }
+
+    mutating func endRest() { if isResting { phase = .asking } }
+
+    mutating func endBody() { if isReceiving { phase = .asking } }
+
+    mutating func beginWhole(to end: Int64) {
+      (phase, isWhole, range, position) = (.whole, true, 0..<end, 0)
+    }
+
+    mutating func bring(_ range: ByteRange) {
+      brought += max(0, range.upperBound - max(range.lowerBound, furthest))
+      furthest = max(furthest, range.upperBound)
+      position = max(position, range.upperBound)
+    }
+
+    mutating func endAtPosition() {
+      range = range.lowerBound..<max(range.lowerBound, position)
+    }
+  }
+
+  struct Fetches: Sendable {
+    private(set) var all: [FetchID: RunningFetch] = [:]
+    private(set) var ranges = OriginRanges.announced
+    /// Those without readers at the last look (`watch`).
+    var watched: Set<FetchID> = []
+
+    /// Nothing changes for one that has ended, as for readers that have left.
+    subscript(id: FetchID) -> RunningFetch? {
+      get { all[id] }
+      set { if let newValue, all[id] != nil { all[id] = newValue } }
+    }
+
+    var values: Dictionary<FetchID, RunningFetch>.Values { all.values }
+    var isEmpty: Bool { all.isEmpty }
+
+    mutating func add(_ fetch: RunningFetch, as id: FetchID) { all[id] = fetch }
+
+    @discardableResult
+    mutating func remove(_ id: FetchID) -> RunningFetch? { all.removeValue(forKey: id) }
+
+    mutating func move(_ id: FetchID, to position: Int64) {
+      if let fetch = all[id] { all[id]?.position = max(fetch.position, position) }
+    }
+
+    /// Begins a whole response up to `end`. False if another one has yet to pass `offset`: readers
+    /// wait for that one.
+    mutating func beginWhole(_ id: FetchID, to end: Int64, at offset: Int64) -> Bool {
+      for (other, fetch) in all
+      where other != id && fetch.phase == .whole && fetch.position <= offset {
+        // Its range may have been truncated where this fetch was to begin.
+        all[other]?.range = 0..<end
+        note(.ignored)
+        return false
+      }
+      all[id]?.beginWhole(to: end)
+      return true
+    }
+
+    mutating func note(_ found: OriginRanges) {
+      if ranges == .refused || (ranges == .answered && found == .refused) { return }
+      ranges = found
+    }
+  }
+}
+
+/// How the origin handles requests for ranges, by its responses so far.
+enum OriginRanges: Sendable {
+  /// Nothing is known but `ContentInformation.supportsRanges`.
+  case announced
+  case answered
+  /// It sends the whole resource instead, whatever it announces.
+  case ignored
+  /// It has a usable response only to requests without a range.
+  case refused
+}
+
+extension RangeSet<Int64> {
+  /// Returns these bytes with those that fetches have yet to bring.
+  func with(_ fetches: some Sequence<GenerationState.RunningFetch>) -> Self {
+    fetches.reduce(into: self) { $0.insert(contentsOf: $1.ahead) }
+  }
+}
+
+extension GenerationState {
+  /// Wakes the readers that find something, and plans fetches for those that wait on.
+  mutating func plan() {
+    wakeServed()
+    for wait in readers.waits.sorted(by: { $0.id < $1.id }) {
+      plan(for: wait.reader, at: wait.offset, isWaiting: true)
+    }
+    resumePaused()
+  }
+
+  mutating func plan(for reader: Reader, at place: Int64?, isWaiting: Bool) {
+    guard !isOver, !isOffline, handed == nil else { return }
+    if reader.awaitsConfirmation { return confirm(for: reader, at: place) }
+    var reader = reader
+    reader.position = place ?? reader.position
+    if isWaiting, !reader.isBackground { promote(at: reader.position) }
+    // One response for all of it cannot be contradicted by another.
+    if reader.fillsWhole, info == nil { reader.readsOn = true }
+    let running = fetches.all.filter(\.value.bringsBytes)
+    guard
+      let range = currentLimits.request(
+        for: reader, isWaiting: isWaiting, readable: reader.isBackground ? stored : readable,
+        running: Array(running.values))
+    else { return }
+    for (id, late) in running where late.ahead.contains(range.lowerBound) {
+      fetches[id]?.range = late.range.lowerBound..<range.lowerBound
+    }
+    start(range, .bytes, for: reader)
+  }
+
+  private mutating func confirm(for reader: Reader, at offset: Int64?) {
     if let id = fetches.all.first(where: \.value.isConfirmation)?.key {
       if !reader.isBackground { fetches[id]?.isBackground = false }
       return
     }
     let (range, fills) = confirmingRequest(for: reader, at: offset)
-    start(
-      .init(range: range, purpose: .confirmation(fills: fills), isBackground: reader.isBackground))
-  }
-
-  /// Plans fetches for every reader: those that wait first, those in the background last.
-  mutating func plan() {
-    let waiting = readers.waiting
-    let order = readers.all.map { id, reader in
-      ((reader.isBackground ? 2 : 0) + (waiting.contains(id) ? 0 : 1), id)
-    }
-    for (_, id) in order.sorted(by: <) { plan(for: id, isWaiting: waiting.contains(id)) }
-  }
-
-  mutating func plan(for id: ReaderID, isWaiting: Bool) {
-    guard !isOver, !isOffline, handed == nil, var reader = readers[id],
-      reader.isActive, !reader.awaitsConfirmation
-    else { return }
-    let limits = currentLimits
-    let readable = reader.isBackground ? stored : readable
-    let offsets =
-      isWaiting
-      ? readers.waiters.values.filter { $0.reader == id }.map { $0.offset ?? reader.position }
-      : [reader.position].filter { $0 < reader.end }
-    for offset in Set(offsets).sorted() {
-      reader.position = offset
-      if isWaiting, !reader.isBackground { promote(at: offset) }
-      // One response for all of it cannot be contradicted by another.
-      if reader.fillsWhole, info == nil { reader.readOn(from: offset) }
-      let running = fetches.all.filter(\.value.bringsBytes)
-      if let range = limits.request(
-        for: reader, isWaiting: isWaiting, readable: readable, running: Array(running.values))
-      {
-        if limits.supportsRanges != false,
-          let late = running.first(where: { $0.value.ahead.contains(range.lowerBound) })
-        {
-          fetches[late.key]?.range = late.value.range.lowerBound..<range.lowerBound
-        }
-        start(.init(range: range, isWhole: comesWhole, isBackground: reader.isBackground))
-      }
-    }
-    if isWaiting { resumePaused() }
+    start(range, .confirmation(fills: fills), for: reader)
   }
 
   /// A player waits at `offset`: its fetch no longer gives way to others. One that rests, which may
@@ -63,12 +176,16 @@ extension GenerationState {
     }
   }
 
-  private mutating func start(_ fetch: RunningFetch) {
+  private mutating func start(
+    _ range: ByteRange, _ purpose: RunningFetch.Purpose, for reader: Reader
+  ) {
     let id = makeID()
-    // Another attempt says more than what became of earlier ones.
     for id in readers.all.keys { readers[id]?.missed = nil }
+    let fetch = RunningFetch(
+      range: range, position: range.lowerBound, purpose: purpose,
+      isWhole: purpose == .bytes && comesWhole, isBackground: reader.isBackground)
     fetches.add(fetch, as: id)
-    actions.append(.startFetch(id, fetch.range))
+    actions.append(.startFetch(id, range))
   }
 
   var currentLimits: FetchPlan {
@@ -83,25 +200,17 @@ extension GenerationState {
     return limits
   }
 
-  // MARK: Wanted
-
   /// Whether a fetch should receive more: a reader has less ahead than its window, or than half of
-  /// it if the fetch is paused. A small rest is always received, because it is already on its way.
+  /// it if the fetch is paused. A small rest is on its way already.
   func isWanted(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !isOver else { return false }
     if isKeptToEnd(fetch) { return true }
-    if !fetch.isWhole {
-      let rest = fetch.range.upperBound - fetch.position
-      if rest <= limits.mostBroughtHome { return rest > 0 }
+    let rest = fetch.range.upperBound - fetch.position
+    if !fetch.isWhole, rest <= limits.mostBroughtHome { return rest > 0 }
+    let nearer = fetches.values.filter {
+      $0.isWhole == fetch.isWhole && $0.position > fetch.position
     }
-    if readers.areExpected, fetch.position < limits.mostBroughtHome { return true }
-    for offset in readers.waiters.values.compactMap(\.offset) where fetch.ahead.contains(offset) {
-      let nearer = fetches.all.contains {
-        $0.key != id && $0.value.isWhole == fetch.isWhole && $0.value.position > fetch.position
-          && $0.value.ahead.contains(offset)
-      }
-      if !nearer { return true }
-    }
+    if isAwaited(fetch, beside: nearer) { return true }
     let limits = currentLimits
     return readers.values.contains { reader in
       guard reader.isActive, reader.position <= fetch.position, reader.end > fetch.position else {
@@ -114,27 +223,15 @@ extension GenerationState {
     }
   }
 
-  /// Pauses a fetch that is not wanted now, until `resume` is called. Without readers, one that
-  /// would restart at the first byte is given up instead (false).
+  private func isAwaited(_ fetch: RunningFetch, beside others: [RunningFetch]) -> Bool {
+    readers.waiters.values.compactMap(\.offset).contains { offset in
+      fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
+    }
+  }
+
   mutating func pause(_ id: FetchID, _ resume: @escaping Wake) -> Bool {
-    guard let fetch = fetches[id], !isOver, !isWanted(id),
-      !readers.isDeserted || !(fetch.isWhole || fetch.isConfirmation)
-    else { return false }
+    guard fetches[id] != nil, !isOver, !isWanted(id) else { return false }
     fetches[id]?.paused = resume
-    return true
-  }
-
-  /// Whether readers may come to want the bytes of a fetch, which is called off otherwise.
-  mutating func isWantedStill(_ id: FetchID) -> Bool {
-    let isWanted = !readers.isDeserted && !isOver
-    if !isWanted { fetches[id]?.isCalledOff = true }
-    return isWanted
-  }
-
-  /// Marks a fetch as waiting without a request: it can be called off. False without readers.
-  mutating func beginRest(_ id: FetchID) -> Bool {
-    guard isWantedStill(id) else { return false }
-    fetches[id]?.phase = .resting
     return true
   }
 
@@ -146,17 +243,23 @@ extension GenerationState {
     for (id, fetch) in fetches.all where fetch.paused != nil && isWanted(id) { resume(id) }
   }
 
+  /// Marks a fetch as waiting without a request. Without readers, it is called off (false).
+  mutating func beginRest(_ id: FetchID) -> Bool {
+    guard !readers.isEmpty, !isOver else {
+      fetches[id]?.isCalledOff = true
+      return false
+    }
+    fetches[id]?.phase = .resting
+    return true
+  }
+
   /// The ranges that fetches bring, from the event of their start to that of their end.
   var fetching: RangeSet<Int64> {
-    var ranges = RangeSet<Int64>()
-    for fetch in fetches.values where !fetch.isConfirmation && fetch.phase != .ended {
-      ranges.insert(contentsOf: fetch.range)
-    }
-    return ranges
+    RangeSet(fetches.values.filter { !$0.isConfirmation }.map(\.range))
   }
 
   /// Returns the end of the bytes from an offset on that are readable, or that begun responses
-  /// bring. Nil while a response brings the whole resource: it announces no range.
+  /// bring. Nil while a response brings the whole resource.
   func announcedEnd(from offset: Int64) -> Int64? {
     if fetches.values.contains(where: \.isWhole) { return nil }
     var announced = readable
@@ -167,53 +270,18 @@ extension GenerationState {
     return announced.end(from: offset)
   }
 
-  // MARK: Players that are short of bytes
-
-  mutating func endBody(_ id: FetchID) {
-    announce(id)
-    fetches[id]?.endBody()
-    recount()
-  }
-
-  /// See `PlaybackPriority`.
-  mutating func recount() {
-    let count = fetches.values.count(where: isShort)
-    if count != fetches.shortCount { actions.append(.countShort(count - fetches.shortCount)) }
-    fetches.shortCount = count
-  }
-
-  /// Whether a player has less ahead of it than its window, when it comes to the bytes of a fetch. A
-  /// live stream arrives as slowly as it plays on any network, so only its start counts.
-  private func isShort(of fetch: RunningFetch) -> Bool {
-    guard fetch.hasBody, !fetch.isBackground, !fetch.ahead.isEmpty, !isOver,
-      liveEnd ?? 0 < limits.firstRequest
-    else { return false }
-    return readers.values.contains { reader in
-      let ahead = fetch.position - reader.position
-      return reader.isActive && !reader.isBackground && reader.position < fetch.range.upperBound
-        && fetch.position < reader.end && ahead < limits.window(afterRun: reader.runLength)
-    }
-  }
-
-  // MARK: Ending
-
   /// Whether this fetch has brought nothing to readers that wait for its bytes: another request at
   /// once would do no better.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
       handed == nil, !isOver
     else { return false }
-    let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.values
-    return readers.waits.contains { wait in
-      if wait.reader.awaitsConfirmation { return false }
-      guard let offset = wait.offset else { return others.isEmpty }
-      return fetch.ahead.contains(offset) && !others.contains { $0.ahead.contains(offset) }
-    }
+    let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
+    return isAwaited(fetch, beside: others)
   }
 
   /// Whether a further response could continue where this one broke off. If it begins at the first
-  /// byte, and neither a length nor a validator confirms that it is the same, all bytes so far have to
-  /// be stored: then they are compared.
+  /// byte, and nothing confirms that it is the same, it is compared with what is stored.
   func canGoOn(_ id: FetchID) -> Bool {
     if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
@@ -221,59 +289,27 @@ extension GenerationState {
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
   }
 
-  /// Readers that wait for its bytes receive the error; without one, they may ask again.
   mutating func fetchEnded(
     _ id: FetchID, error: MediaCacheError?, isForBackground: Bool = false
   ) {
     guard let fetch = fetches.remove(id) else { return }
-    recount()
-    if let error { report(error, of: fetch, isForBackground: isForBackground) }
-    // Readers that came while a confirmation was being called off have waited for it in vain.
-    if fetch.isConfirmation, !isOver,
-      let wait = readers.waits.first(where: \.reader.awaitsConfirmation)
-    {
-      confirm(for: wait.reader, at: wait.offset)
-    }
-    wakeServed()
-    if readers.waiters.isEmpty { return }
-    guard handed != nil, fetches.isEmpty else { return plan() }
-    wake(readers.waits, with: MediaCacheError.endedEarly)
-  }
-
-  private mutating func report(
-    _ error: MediaCacheError, of fetch: RunningFetch, isForBackground: Bool
-  ) {
-    let waiting = readers.waiting
-    let failed = readers.waits.filter { wait in
-      if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
-      if isForBackground, !wait.reader.isBackground { return false }
-      guard let offset = wait.offset else { return info == nil }
-      return !wait.reader.awaitsConfirmation && offset >= fetch.position
-        && offset < fetch.range.upperBound
-    }
-    wake(failed, with: error)
-    if isForBackground {
-      // It must not restart whenever another reader waits.
+    if let error {
+      let failed = readers.waits.filter { wait in
+        if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
+        if isForBackground, !wait.reader.isBackground { return false }
+        guard let offset = wait.offset else { return info == nil }
+        return !wait.reader.awaitsConfirmation && fetch.ahead.contains(offset)
+      }
+      wake(failed, with: error)
       let waiting = readers.waiting
-      for (id, reader) in readers.all where reader.isBackground && !waiting.contains(id) {
-        readers[id]?.activity = .idle
+      for (id, reader) in readers.all where !waiting.contains(id) {
+        // It must not be taken for one that reads on.
+        if isForBackground, reader.isBackground { readers[id]?.isActive = false }
+        let isIdle = reader.fillsWhole && !reader.isActive
+        if info == nil, error.status != nil, isIdle { readers[id]?.missed = error }
       }
     }
-    for (id, reader) in readers.all
-    where !waiting.contains(id) && !fetch.isCalledOff
-      && misses(error, reader, at: fetch.position)
-    {
-      readers[id]?.missed = error
-    }
-  }
-
-  /// Whether a reader that does not wait now would have the same request made again: its filling
-  /// was refused before it asked, or the last bytes of a response that was cut short have woken it.
-  /// A reader that plays stored bytes until then asks the origin again.
-  private func misses(_ error: MediaCacheError, _ reader: Reader, at position: Int64) -> Bool {
-    if info == nil { return error.status != nil && reader.fillsWhole && !reader.isActive }
-    return error.retry == .cutShort && reader.isActive && !reader.awaitsConfirmation
-      && reader.position <= position && position < reader.end
-      && (position - reader.position) * 20 < min(position, 20 * (256 << 10))
+    plan()
+    if handed != nil, fetches.isEmpty { wake(readers.waits, with: MediaCacheError.endedEarly) }
   }
 }

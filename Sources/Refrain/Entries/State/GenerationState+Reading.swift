@@ -2,41 +2,25 @@
 
 extension GenerationState {
   struct Reader: Sendable {
-    enum Activity {
-      /// It has asked for nothing yet, or rests.
-      case idle
-      case aboutToWait
-      /// It is expected to read on from its position.
-      case reading
-    }
-
     var position: Int64 = 0
     var runLength: Int64 = 0
     var end: Int64 = .max
-    /// Whether it reads everything up to `end`.
     var readsOn = false
     var isBackground = false
-    /// `FillPolicy.wholeResource`.
     var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64 = 1
-    var activity = Activity.idle
+    /// Whether it reads on from its position: it does not rest, and is not about to ask.
+    var isActive = false
     /// Whether it has bytes of this generation, so that it cannot move to another.
     var hasRead = false
-    /// Whether it waits for bytes until the origin has confirmed this generation.
+    /// Whether it waits until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The error of a fetch which it would have received if it had waited.
+    /// The refusal that the fetch of its filling met.
     var missed: MediaCacheError?
     var terms = ReadTerms()
-    /// What it was opened for; nil: it makes no request of its own.
+    /// What it was opened for.
     var resource: Resource?
-
-    var isActive: Bool { activity != .idle }
-
-    mutating func readOn(from offset: Int64) {
-      readsOn = true
-      if offset >= end { end = .max }
-    }
 
     mutating func advance(by count: Int64) {
       if count > 0 { hasRead = true }
@@ -47,7 +31,7 @@ extension GenerationState {
 
   struct Waiter: Sendable {
     var reader: ReaderID
-    /// The offset waited for; nil for the content information.
+    /// Nil for the content information.
     var offset: Int64?
     var wake: Wake
   }
@@ -59,13 +43,9 @@ extension GenerationState {
   struct Readers: Sendable {
     private(set) var all: [ReaderID: Reader] = [:]
     private(set) var waiters: [WaiterID: Waiter] = [:]
-    /// Whether readers of the previous generation that have read nothing are about to arrive: the
-    /// fetch that began this one continues for them, for a moment.
-    var areExpected = false
-    /// How far recent readers read in sequence before a seek or their end, in bytes; the latest last.
+    /// How far recent readers read in sequence before a seek or their end; the latest last.
     private var runs: [Int64] = []
 
-    /// Nothing changes for one that has left.
     subscript(id: ReaderID) -> Reader? {
       get { all[id] }
       set { if let newValue, all[id] != nil { all[id] = newValue } }
@@ -74,16 +54,9 @@ extension GenerationState {
     var values: Dictionary<ReaderID, Reader>.Values { all.values }
     var isEmpty: Bool { all.isEmpty }
 
-    var isDeserted: Bool { all.isEmpty && !areExpected }
-
-    mutating func add(_ reader: Reader, as id: ReaderID) {
-      all[id] = reader
-      areExpected = false
-    }
+    mutating func add(_ reader: Reader, as id: ReaderID) { all[id] = reader }
 
     mutating func remove(_ id: ReaderID) { all[id] = nil }
-
-    // MARK: Waiting
 
     var waits: [Wait] {
       waiters.compactMap { id, waiter in
@@ -93,25 +66,20 @@ extension GenerationState {
 
     var waiting: Set<ReaderID> { Set(waiters.values.map(\.reader)) }
 
-    var isPlayerWaiting: Bool { waits.contains { $0.offset != nil && !$0.reader.isBackground } }
-
     mutating func add(_ waiter: Waiter, as id: WaiterID) { waiters[id] = waiter }
 
     mutating func end(_ waits: [Wait]) -> [Wake] {
       waits.compactMap { waiters.removeValue(forKey: $0.id)?.wake }
     }
 
-    // MARK: Moving
-
-    /// The longest recent run: the next reader is expected to do the same. Nil while there are few,
-    /// which say nothing: a player looks at the beginning and at the end before it plays.
+    /// The longest recent run. Nil while there are few: a player looks at the beginning and at the
+    /// end before it plays.
     var usualRun: Int64? { runs.count < 4 ? nil : runs.max() }
 
-    /// Records that a reader has jumped elsewhere, rests, or leaves.
     mutating func runEnded(_ reader: Reader, in length: Int64?) {
       // A reader at its end could not have continued.
-      guard reader.hasRead, !reader.isBackground, reader.position < min(reader.end, length ?? .max),
-        reader.runLength > 0
+      guard !reader.isBackground, reader.runLength > 0,
+        reader.position < min(reader.end, length ?? .max)
       else { return }
       runs = runs.suffix(7) + [reader.runLength]
     }
@@ -119,9 +87,8 @@ extension GenerationState {
 }
 
 extension GenerationState {
-  /// Looks up a reader's offset, and advances the reader by up to `count` of the bytes found there.
+  /// Looks up an offset, and advances the reader by up to `count` of the bytes found there.
   mutating func lookUp(_ id: ReaderID, at offset: Int64, count: Int) -> Lookup<AvailableBytes> {
-    // It was just cancelled, or has moved, and will notice.
     guard var reader = readers[id] else { return .moved }
     let hasJumped = move(&reader, to: offset)
     let found = available(to: id, reader, at: offset)
@@ -129,21 +96,19 @@ extension GenerationState {
     switch found {
     case .found(.file(_, let upTo)):
       reader.advance(by: min(Int64(count), upTo - offset))
-      // The usual case, which has to be fast: there is plenty ahead.
       looksAhead = upTo - reader.position <= limits.maximumReadAhead || !fetches.isEmpty
     case .found(.memory(let bytes)):
       reader.advance(by: min(Int64(count), Int64(bytes.count)))
       looksAhead = true
-    case .wait where !reader.awaitsConfirmation: reader.activity = .aboutToWait
+    case .wait: reader.isActive = false
     default: break
     }
     readers[id] = reader
     if looksAhead, !isComplete, !isOffline {
-      plan(for: id, isWaiting: false)
+      if reader.position < reader.end { plan(for: reader, at: reader.position, isWaiting: false) }
       resumePaused()
     }
-    if hasJumped, !fetches.isEmpty { releaseUnwanted() }
-    if reader.awaitsConfirmation, case .wait = found { confirm(for: reader, at: offset) }
+    if hasJumped, !found.isWait, !fetches.isEmpty { releaseUnwanted() }
     return found
   }
 
@@ -161,14 +126,12 @@ extension GenerationState {
     if let range = stored.range(containing: offset), let file {
       return .found(.file(file, upTo: min(range.upperBound, length ?? .max)))
     }
-    // In the background, bytes are fetched to be stored.
     if !reader.isBackground, let bytes = transient.bytes(at: offset) {
       return .found(.memory(bytes))
     }
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(.endless) }
-    // It has passed, or is further ahead than a demuxer skips: a stream arrives as slowly as it plays,
-    // so waiting for it could take hours.
+    // It has passed, or is further ahead than a demuxer skips: waiting for it could take hours.
     guard let liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
       return .wait
     }
@@ -176,7 +139,6 @@ extension GenerationState {
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  /// What keeps a reader from all that is known and stored.
   private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
     if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
@@ -187,21 +149,15 @@ extension GenerationState {
     return reader.awaitsConfirmation ? .wait : nil
   }
 
-  /// Returns whether it jumps elsewhere.
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
-    defer { reader.activity = .reading }
+    defer { reader.isActive = true }
     if offset == reader.position, reader.isActive { return false }
-    // Small steps ahead count as sequential reading: a demuxer skips. So do larger steps over stored
-    // bytes: a client may read those from the file itself.
+    // A demuxer skips, and a client may read stored bytes from the file itself.
     let step = offset - reader.position
     let goesOn =
       reader.isActive && step >= 0
-      && (step <= limits.firstRequest
-        || stored.range(containing: reader.position).map { offset <= $0.upperBound } == true)
-    if !goesOn {
-      readers.runEnded(reader, in: length)
-      if reader.isActive { reader.missed = nil }
-    }
+      && (step <= limits.firstRequest || offset <= stored.end(from: reader.position))
+    if !goesOn { readers.runEnded(reader, in: length) }
     reader.runLength = goesOn ? reader.runLength + step : 0
     reader.position = offset
     return !goesOn
@@ -212,28 +168,24 @@ extension GenerationState {
   /// Registers a waiter, or returns its outcome: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
-    readers[waiter.reader]?.activity = .reading
+    readers[waiter.reader]?.isActive = true
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
-    if let error = reader.missed {
-      readers[waiter.reader]?.missed = nil
-      if info == nil || error.retry == .cutShort, fetches.isEmpty { return .failure(error) }
+    readers[waiter.reader]?.missed = nil
+    if fetches.isEmpty {
+      if let missed = reader.missed { return .failure(missed) }
+      if handed != nil { return .failure(MediaCacheError.endedEarly) }
     }
-    if handed != nil, fetches.isEmpty { return .failure(MediaCacheError.endedEarly) }
     readers.add(waiter, as: id)
-    if reader.awaitsConfirmation { confirm(for: reader, at: waiter.offset) } else { plan() }
+    plan()
     releaseUnwanted()
     return nil
   }
 
   /// Whether a reader finds something at an offset, or the content information (nil), or an error.
   func isServed(_ id: ReaderID, _ reader: Reader, at offset: Int64?) -> Bool {
-    if let offset {
-      if case .wait = available(to: id, reader, at: offset) { return false }
-    } else if case .wait = lookUpInformation(id) {
-      return false
-    }
-    return true
+    if let offset { return !available(to: id, reader, at: offset).isWait }
+    return !lookUpInformation(id).isWait
   }
 
   mutating func cancelWaiter(_ id: WaiterID) {
@@ -244,13 +196,11 @@ extension GenerationState {
     wake(readers.waits.filter { isServed($0.readerID, $0.reader, at: $0.offset) })
   }
 
-  /// Whether a request for others is running, or about to, while nothing is known of the resource.
-  /// Readers that waited and no longer wait have received an error.
+  /// Whether a request for others is running, or about to. Readers that waited and no longer wait
+  /// have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !readers.waiters.isEmpty
-      || readers.all.contains { (other, reader) in
-        other != id && (reader.activity == .idle || reader.activity == .aboutToWait)
-      }
+      || readers.all.contains { (other, reader) in other != id && !reader.isActive }
   }
 
   static let changed = MediaCacheError(
@@ -258,72 +208,53 @@ extension GenerationState {
     remedy: "Open the resource again to read the new version.")
 }
 
-/// Readers that jump or leave, and their requests. Bytes in transit are lost once their connection
-/// is closed. So a request without readers first waits, as for a slow reader: a player reads the
-/// end of a file, and then plays its beginning. But a player that jumps must not wait behind a
-/// request that has long brought what it read.
+/// Readers that jump or leave. Bytes in transit are lost once their connection is closed, so a
+/// request without readers first waits: a player reads the end of a file, then plays its beginning.
+/// But a player that jumps must not wait behind a request that has long brought what it read.
 extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
-    readers[id]?.activity = .idle
-    readers[id]?.missed = nil
+    readers[id]?.isActive = false
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }
 
   mutating func detach(_ id: ReaderID) {
     wake(readers.waits.filter { $0.readerID == id }, with: CancellationError())
-    if let reader = readers[id] { readers.runEnded(reader, in: length) }
+    rest(id)
     readers.remove(id)
-    // The file is unlinked; closing the descriptor frees its blocks.
+    // The file is unlinked, but its blocks are in use until it is closed.
     if life == .superseded, readers.isEmpty { storage.releaseFile() }
-    recount()
     if !transient.isEmpty { transient.keep(near: transientWindows) }
     releaseUnwanted()
   }
 
-  /// Ends fetches that no reader is left to want, some only once they stall (`watch`). A small rest
-  /// is received all the same, so that it is not requested again. If there are readers elsewhere,
-  /// the oldest of many end at once, and while a player waits, those that have brought much.
+  /// Ends fetches that no reader is left to want, some only if none comes back (`watch`).
   mutating func releaseUnwanted() {
-    if readers.isDeserted {
-      for (id, fetch) in fetches.all
-      where fetch.isResting || (fetch.isWhole || fetch.isConfirmation) && !isKeptToEnd(fetch) {
-        resume(id)
-        callOff(id)
-      }
-      return watch()
-    }
-    let abandoned = abandonedFetches
-    if abandoned.isEmpty { return }
-    for (index, id) in abandoned.reversed().enumerated() {
-      let hasBroughtMuch = fetches[id].map { $0.brought >= 1 << 20 } ?? false
-      // Two wait for a reader to come back.
-      if index >= 2 || hasBroughtMuch && readers.isPlayerWaiting { callOff(id) }
+    for (id, fetch) in abandonedFetches where !isKeptToEnd(fetch) {
+      let ends =
+        readers.isEmpty
+        ? fetch.isResting || fetch.isWhole || fetch.isConfirmation
+        : fetch.brought >= 1 << 20 && !readers.waiters.isEmpty
+      if ends { callOff(id) }
     }
     watch()
   }
 
   mutating func watch() {
     guard fetches.watched.isEmpty else { return }
-    fetches.watched = abandonedPositions
+    fetches.watched = Set(abandonedFetches.keys)
     if !fetches.watched.isEmpty { actions.append(.watchAbandoned) }
   }
 
-  /// Ends fetches without readers and without progress; returns whether any are left to check.
+  /// Ends fetches to which no reader has come back; returns whether any are left to check.
   mutating func releaseStalled() -> Bool {
-    if readers.areExpected {
-      // They would have arrived by now.
-      readers.areExpected = false
-      releaseUnwanted()
-    }
-    let before = fetches.watched
-    fetches.watched = abandonedPositions
-    for (id, position) in fetches.watched where before[id] == position { callOff(id) }
-    return !fetches.watched.isEmpty
+    let (before, abandoned) = (fetches.watched, abandonedFetches)
+    fetches.watched = Set(abandoned.keys)
+    for (id, fetch) in abandoned where before.contains(id) && !isKeptToEnd(fetch) { callOff(id) }
+    return !abandoned.isEmpty
   }
 
-  /// Ends a fetch for lack of readers. A reader that wants the rest of a range from now on requests it.
   mutating func callOff(_ id: FetchID) {
     guard let fetch = fetches[id] else { return }
     fetches[id]?.isCalledOff = true
@@ -331,29 +262,23 @@ extension GenerationState {
     if let task = fetch.task { actions.append(.cancel(task)) }
   }
 
-  private var abandonedPositions: [FetchID: Int64] {
-    let abandoned = readers.isEmpty ? Array(fetches.all.keys) : abandonedFetches
-    return fetches.all.filter { abandoned.contains($0.key) }.mapValues(\.position)
-  }
-
-  /// The fetches without readers whose rest another request could bring, if that is too long to be
-  /// received regardless; oldest first. What an unknown resource is concerns every reader.
-  private var abandonedFetches: [FetchID] {
-    guard info != nil, !isOneResponse, !readers.areExpected, !isOver else { return [] }
+  /// The fetches without readers: if there are readers elsewhere, those with a long rest, which
+  /// another request could bring. What an unknown resource is concerns every reader.
+  private var abandonedFetches: [FetchID: RunningFetch] {
+    if readers.isEmpty { return fetches.all }
+    guard info != nil, !isOneResponse, !isOver else { return [:] }
     // One reader may wait in several places at once.
-    var places = readers.waits.compactMap { wait in
-      wait.offset.map { (at: $0, end: wait.reader.end) }
-    }
-    places += readers.values.filter(\.isActive).map { ($0.position, $0.end) }
+    let places =
+      readers.values.filter(\.isActive).map { ($0.position, $0.end) }
+      + readers.waits.compactMap { wait in wait.offset.map { ($0, .max) } }
     let covered = readable.with(fetches.values)
     return fetches.all.filter { _, fetch in
       !fetch.isWhole && !fetch.isConfirmation && !fetch.isCalledOff
         && fetch.range.upperBound - fetch.position > limits.mostBroughtHome
-        && !places.contains { place in
-          fetch.ahead.contains(place.at)
-            || place.at <= fetch.position && fetch.position < place.end
-              && covered.range(containing: place.at)?.contains(fetch.position) == true
+        && !places.contains { place, end in
+          place < fetch.range.upperBound && fetch.position < end
+            && covered.end(from: place) >= fetch.position
         }
-    }.map(\.key).sorted()
+    }
   }
 }

@@ -5,25 +5,21 @@ import Foundation
 extension GenerationState {
   func isUsable(on terms: ReadTerms, at now: Moment) -> Bool {
     if isOffline { return true }
-    // What one response left incomplete serves only the readers in the middle of it.
+    // An incomplete one serves only the readers in the middle of it.
     if isOneResponse, !isComplete, fetches.values.allSatisfy(\.isConfirmation) { return false }
-    // The URL does not identify the bytes of a resource that changes by itself, or is outdated.
-    if trustsStored, freshness?.pace?.isLive != true, freshness?.isOutdated != true,
-      freshness.map(terms.isReplaced) != true
-    {
-      return true
-    }
+    guard let freshness else { return false }
+    // The URL does not name fixed bytes if they change by themselves, or are outdated.
+    let isTrusted =
+      trustsStored && freshness.pace?.isLive != true && freshness.isOutdated != true
+      && !terms.isReplaced(freshness)
     // An origin that forbids to store the response decides on each use.
-    if let freshness, !(freshness.noStore && storage.ignoresNoStore),
-      terms.accept(freshness, at: wallTime(at: now))
-    {
-      return true
-    }
-    return joinsOthers(terms, at: now)
+    let isFresh =
+      !(freshness.noStore && storage.ignoresNoStore)
+      && terms.accept(freshness, at: wallTime(at: now))
+    return isTrusted || isFresh || joinsOthers(terms, freshness, at: now)
   }
 
-  /// Returns the wall-clock time, or a later one if the clock was set back since the origin
-  /// responded: a stored response ages by at least the time that passed.
+  /// Returns the wall-clock time, or a later one if the clock was set back since the response.
   func wallTime(at now: Moment) -> Date {
     guard let freshness,
       let passed = freshness.confirmedUptime.flatMap({ now.uptime.seconds(since: $0) })
@@ -31,69 +27,52 @@ extension GenerationState {
     return max(now.wall, freshness.confirmedAt + passed)
   }
 
-  /// The time after an origin's response during which a further reader does not ask again.
   static let joinSeconds: Double = 10
 
-  /// Whether a further reader joins the response of a moment ago: one play is often many readers,
-  /// at the same time or, if each is a separate request, one after the other.
-  private func joinsOthers(_ terms: ReadTerms, at now: Moment) -> Bool {
-    guard !terms.directives.noCache,
-      let elapsed = representation.lastContact.flatMap({ now.uptime.seconds(since: $0.time) })
+  /// Whether a further reader joins the response of a moment ago: one play is often many readers.
+  private func joinsOthers(_ terms: ReadTerms, _ freshness: Freshness, at now: Moment) -> Bool {
+    guard !terms.directives.noCache, let contact = representation.lastContact,
+      let elapsed = now.uptime.seconds(since: contact.time),
+      // Bytes that served another reader while the origin could not be asked may be too old now.
+      contact.isReached || terms.acceptUnconfirmed(freshness, at: wallTime(at: now)),
+      terms.listing.map({ freshness.confirmedAt < $0.time }) != true
     else { return false }
-    // Bytes that served another reader while the origin could not be asked may be too old now.
-    if representation.lastContact?.isReached == false,
-      !terms.acceptUnconfirmed(freshness, at: wallTime(at: now))
-    {
-      return false
-    }
-    let vouched = wallTime(at: now) - elapsed
-    // Computed times are precise to a millisecond.
-    if let listing = terms.listing, vouched + 0.001 < listing.time { return false }
     // Another response would end the one that arrives, and its readers.
     let isArriving = fetches.values.contains(where: isKeptToEnd)
-    let isRecent = elapsed < min(freshness?.pace?.longestUse ?? .infinity, Self.joinSeconds)
-    guard terms.audience == .client else {
-      return isArriving || isRecent && (isOneResponse || !readers.isEmpty)
-    }
+    let longest = min(freshness.pace?.longestUse ?? .infinity, Self.joinSeconds)
+    guard isArriving || elapsed < longest else { return false }
+    guard terms.audience == .client else { return isArriving || isOneResponse || !readers.isEmpty }
     // The freshness stated by the origin applies, and so do the directives of the request.
-    guard freshness?.isGuessed == true, freshness?.isOutdated != true,
-      freshness?.mustRevalidate != true, terms.directives.maxAge == nil,
-      terms.directives.minFresh == nil,
-      terms.notBefore.map({ $0 < vouched }) != false
+    guard freshness.isGuessed == true, freshness.isOutdated != true, !freshness.mustRevalidate,
+      terms.directives.maxAge == nil, terms.directives.minFresh == nil,
+      terms.notBefore.map({ $0 < freshness.confirmedAt }) != false
     else { return false }
-    let hasPace = freshness?.pace.map { $0 != .unstated } ?? false
-    return isArriving || isRecent && (hasPace || isReadInPieces)
+    return isArriving || freshness.pace.map { $0 != .unstated } ?? isReadInPieces
   }
 
-  /// Whether a play takes several requests, as with audio and video, whose index may lie at the
-  /// end. A resource that one request brings is asked for once by each client.
+  /// Whether a play takes several requests, as with media whose index lies at the end. A resource
+  /// that one request brings is asked for once by each client.
   var isReadInPieces: Bool {
     guard let info, freshness?.pace == nil else { return false }
-    switch info.mimeType {
-    case let type? where type.hasPrefix("audio/") || type.hasPrefix("video/"): return true
-    case nil, "application/octet-stream", "binary/octet-stream", "application/ogg",
-      "application/mp4":
-      return (info.length ?? .max) > limits.firstRequest
-    default: return false
-    }
+    let type = info.mimeType ?? "application/octet-stream"
+    if type.hasPrefix("audio/") || type.hasPrefix("video/") { return true }
+    return type.hasSuffix("/octet-stream") && (info.length ?? .max) > limits.firstRequest
   }
 
-  /// Records that the origin has confirmed the generation, or why it could not be asked (`error`):
-  /// then readers that accept stale bytes continue.
+  /// Records that the origin has confirmed the generation, or could not be asked: then readers that
+  /// accept stale bytes continue.
   mutating func confirmed(at now: Moment, unless error: MediaCacheError? = nil) {
     representation.lastContact = (now.uptime, error == nil)
-    let continuing = readers.all.filter {
-      error == nil || !$0.value.awaitsConfirmation || playsStale($0.value, at: now)
+    func goesOn(_ reader: Reader) -> Bool {
+      error == nil || !reader.awaitsConfirmation || playsStale(reader, at: now)
     }
-    if let error { wake(readers.waits.filter { continuing[$0.readerID] == nil }, with: error) }
-    for id in continuing.keys { readers[id]?.awaitsConfirmation = false }
-    // All readers look again: their bytes may have been there all along.
-    wakeServed()
+    if let error { wake(readers.waits.filter { !goesOn($0.reader) }, with: error) }
+    for (id, reader) in readers.all where goesOn(reader) { readers[id]?.awaitsConfirmation = false }
     plan()
   }
 
-  /// Whether the confirmation is awaited for a few seconds only: a reader that waits for it plays
-  /// without it then, or the next version of a live document would come too late.
+  /// Whether the confirmation is awaited for a few seconds only: some reader plays without it then,
+  /// or the next version of a live document would come too late.
   func confirmsBriefly(at now: Moment) -> Bool {
     freshness?.pace?.isLive == true
       || readers.values.contains { $0.awaitsConfirmation && playsStale($0, at: now) }
@@ -105,9 +84,8 @@ extension GenerationState {
 }
 
 extension GenerationState {
-  /// Whether requests ask for the whole resource: where the origin refuses ranges, for a version of
-  /// one response unless its rest can be requested, and for a document not known to have ranges: if
-  /// the origin compresses it, the range would be one of the compressed bytes.
+  /// Whether requests ask for the whole resource: also for a version of one response unless its
+  /// rest can be requested, and for a document not known to have ranges: it may be compressed.
   private var isRequestedWhole: Bool {
     if fetches.ranges == .refused { return true }
     if isOneResponse, info == nil || isComplete || validator.ifRange == nil { return true }
@@ -119,7 +97,7 @@ extension GenerationState {
     [.ignored, .refused].contains(fetches.ranges) || isOneResponse || info?.supportsRanges == false
   }
 
-  /// Returns a fetch's next request, of `range` if it confirms; nil if it has nothing to bring.
+  /// Returns a fetch's next request; nil if it has nothing to bring.
   mutating func nextRequest(
     of id: FetchID, confirming range: ByteRange, at now: Moment
   ) -> FetchRequest? {
@@ -129,8 +107,11 @@ extension GenerationState {
     if fetch.isConfirmation {
       request.isConfirmation = true
       request.isBrief = confirmsBriefly(at: now)
-      request.known.isDocument = isReceivedDocument
-      if isReceivedDocument { request.isWhole = true }
+      // Of a document that has come, a response to another request is the next version.
+      request.known.isDocument =
+        freshness?.pace != nil && length ?? 0 <= representation.longestDocument
+        && fetches.values.allSatisfy { $0.isConfirmation || $0.ahead.isEmpty }
+      if request.known.isDocument { request.isWhole = true }
     } else {
       // Bytes stored in the meantime need not be requested again.
       guard let start = hole(from: fetch.position), start < fetch.range.upperBound else {
@@ -149,13 +130,6 @@ extension GenerationState {
     .init(length: length, validator: validator, isPage: MediaType.isPage(info?.mimeType))
   }
 
-  /// Whether the resource is a document, and none of it is on its way: a response to another request
-  /// then is the next version, and ends no reader that waits for this one.
-  private var isReceivedDocument: Bool {
-    freshness?.pace != nil && length ?? 0 <= representation.longestDocument
-      && !fetches.values.contains { !$0.isConfirmation && $0.phase != .ended && !$0.ahead.isEmpty }
-  }
-
   /// Returns the range that confirms this generation for a reader that waits at `offset` (nil: for
   /// the content information), and whether bytes are missing there (`FetchRequest.fills`).
   func confirmingRequest(
@@ -170,52 +144,42 @@ extension GenerationState {
     limits.supportsRanges = nil
     demand.position = offset ?? reader.position
     let start = demand.position
-    let one = (range: start..<start + 1, fills: false)
-    // HEAD, and other readers that want no bytes.
-    guard offset != nil || reader.end > start + 1 else { return one }
     var there = (reader.isBackground ? stored : readable).with(fetches.values)
     let fills = start < length ?? .max && !there.contains(start)
     if !fills {
-      // Some reader continues, whatever the response.
-      if validator.conditional.isEmpty, hasBeenRead { return one }
       // Neither the bytes nor the length of a replacement are known.
       (there, limits.length) = (RangeSet(), nil)
-      if reader.fillsWhole { demand.readOn(from: start) }
+      if reader.fillsWhole { demand.readsOn = true }
     }
     let range = limits.request(for: demand, isWaiting: true, readable: there, running: [])
-    return range.map { ($0, fills) } ?? one
+    return (range ?? start..<start + 1, fills)
   }
 }
 
 /// Origins whose validator, or length, changes with each response: podcasts with inserted
 /// advertisements, servers behind one name whose ETags differ, files that are still being written.
-///
 /// No two of their responses can be combined, so once two versions in a row have come to nothing,
-/// one response is the whole version. It is requested without a range, received to its end whoever
-/// reads it, and every reader waits for it. What is stored of it plays like any other version.
+/// one response is the whole version: requested without a range, and received to its end.
 extension GenerationState {
   private static let mostVersions = 5
 
   var isOneResponse: Bool { validator.isOfOneResponse }
 
-  /// Whether a fetch is received to its end, although nobody may want its bytes now: another
-  /// response could not bring them.
+  /// Whether a fetch is received to its end, although nobody may want its bytes now.
   func isKeptToEnd(_ fetch: RunningFetch) -> Bool {
-    isOneResponse && !fetch.isConfirmation && (fetch.isReceivingWhole || fetch.hasBody)
-      && !isTransient && length != nil
+    isOneResponse && !fetch.isConfirmation && fetch.isReceiving && !isTransient && length != nil
   }
 
-  /// Returns the number of versions in a row that were replaced before all of them had come, if this
-  /// one is replaced now (`Validator.replacements`).
+  /// Returns `Validator.replacements` of the next version if this one is replaced now.
   func replacements(at now: Uptime) -> Int {
     // A document that is replaced as it goes on is no origin that changes.
     if isLive || freshness?.pace != nil { return 0 }
     if isComplete { return isOneResponse ? Validator.mostReplacements : 0 }
     if !isOneResponse, info != nil {
-      let contact = representation.lastContact?.time ?? freshness?.confirmedUptime
-      let age = contact.flatMap { now.seconds(since: $0) }
       // Later, it is a usual change.
-      guard let age, age < 60 else { return 0 }
+      guard let contact = representation.lastContact?.time ?? freshness?.confirmedUptime,
+        now.seconds(since: contact).map({ $0 < 60 }) == true
+      else { return 0 }
     }
     return (validator.replacements ?? 0) + 1
   }

@@ -4,32 +4,30 @@ import Foundation
 /// The way of a chunk: whether another one is received (`standing`), which of its parts are written
 /// (`admit`), and what follows once they are (`commit`). Each takes the lock once.
 extension GenerationState {
-  enum Standing: Sendable {
-    case over
-    /// It has to wait until a reader wants more.
-    case unwanted
-    /// It gives way to players.
-    case background
-    case foreground
-  }
+  /// A player is short if it has less ahead of it than its window.
+  enum Standing: Sendable { case over, unwanted, background, foreground, short }
 
   /// `offset` is the end of the bytes received; nil once all have been.
   mutating func standing(_ id: FetchID, at offset: Int64?) -> Standing {
-    defer { recount() }
     guard let offset else { return .foreground }
     guard let fetch = fetches[id], !isOver, offset < fetch.range.upperBound else { return .over }
-    fetches[id]?.beginBody()
+    if fetch.phase != .whole { fetches[id]?.phase = .part }
     let isWanted = isWanted(id)
-    // Being wanted, or its turn, may take long.
-    if !isWanted || fetch.isBackground { announce(id) }
-    if !isWanted { fetches[id]?.endBody() }
-    return !isWanted ? .unwanted : fetch.isBackground ? .background : .foreground
+    if !isWanted || fetch.isBackground {
+      announce(id)
+      return isWanted ? .background : .unwanted
+    }
+    let isShort = readers.values.contains { reader in
+      reader.isActive && !reader.isBackground && reader.position < fetch.range.upperBound
+        && fetch.position < reader.end
+        && fetch.position - reader.position < limits.window(afterRun: reader.runLength)
+    }
+    return isShort ? .short : .foreground
   }
 
   struct Admission: Sendable {
-    /// The parts that are not stored yet.
     var missing: RangeSet<Int64>
-    /// Those that are, if nothing vouches for their being the same.
+    /// The parts that are stored, if nothing vouches for their being the same.
     var unproven: RangeSet<Int64>
     var file: EntryFile?
     var isPrepared: Bool
@@ -40,7 +38,6 @@ extension GenerationState {
     var mayBeDocument: Bool
   }
 
-  /// Decides on a received chunk; nil if the fetch is over.
   func admit(_ id: FetchID, _ range: ByteRange) -> Admission? {
     guard let fetch = fetches[id], !isOver else { return nil }
     // No further than requested, or than this fetch was shortened to.
@@ -56,79 +53,32 @@ extension GenerationState {
       mayBeDocument: representation.mayBeUnreadDocument(ofLength: length))
   }
 
-  struct Commit: Sendable {
-    var journal: JournalFile?
-    var syncDelay: Duration?
-  }
+  typealias Commit = (journal: JournalFile?, syncDelay: Duration?)
 
-  /// Commits written bytes: readers may use them from now on, but unless it `announces`, may not be
-  /// woken before later ones, or `announce`. Nil if the file is no longer this generation's.
+  /// Commits written bytes for readers, who are perhaps not woken before later ones unless it
+  /// `announces`. Nil if the file is no longer this generation's.
   mutating func commit(
     _ id: FetchID, _ range: ByteRange, to file: EntryFile, announces: Bool = true,
     now: ContinuousClock.Instant
   ) -> Commit? {
-    fetches.move(id, to: range.upperBound)
+    fetches[id]?.bring(range)
     guard file === self.file else { return nil }
-    let isNew = storage.commit(range)
-    let count = range.upperBound - range.lowerBound
-    if isNew { fetches[id]?.brought += count }
-    fetches[id]?.unannounced += count
+    storage.commit(range)
+    fetches[id]?.unannounced += range.upperBound - range.lowerBound
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
-    return Commit(journal: storage.journal, syncDelay: storage.nextSync(now))
+    return (storage.journal, storage.nextSync(now))
   }
 
-  /// Wakes readers that wait for bytes stored since they were last woken.
   mutating func announce(_ id: FetchID) {
     if fetches[id]?.unannounced == 0 { return }
     fetches[id]?.unannounced = 0
     wakeServed()
   }
 
-  // MARK: The files
-
-  mutating func adopt(_ contents: EntryDirectory.Contents) {
-    representation.adopt(contents.record)
-    if contents.record.supportsRanges { fetches.note(.answered) }
-    storage.adopt(contents)
-  }
-
-  mutating func filesRemoved() {
-    storage.remove(hasReaders: !readers.isEmpty)
-    guard readers.isEmpty else { return }
-    // The next reader starts again, so bytes in transit are not wanted.
-    for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
-  }
-}
-
-/// How the entry's writer stores a generation, given the contents of the disk.
-enum StoringDecision: Sendable, Hashable {
-  case resume
-  /// Make new files, replacing any stored ones.
-  case start
-  /// Leave alone what another process has stored, which is another version, or may be.
-  case stream
-}
-
-extension GenerationState {
-  /// `record` is that of the entry stored under the key; nil if there is nothing readable.
-  func storingDecision(for record: EntryRecord?) -> StoringDecision {
-    guard let record else { return .start }
-    if generationID == record.generation { return .resume }
-    // The readers hold bytes of files that another process has replaced.
-    if generationID != nil { return .stream }
-    if storage.replaced == record.generation { return .start }
-    let isOtherLength = if let length, let other = record.length { length != other } else { false }
-    let match = validator.matches(record.validator)
-    if !isOtherLength, match == .same || match == .weaklySame { return .resume }
-    return record.freshness.isOutdated == true ? .start : .stream
-  }
-}
-
-extension GenerationState {
-  /// Keeps received bytes that are not stored while a reader is near; false if none is near any
-  /// byte that the fetch has yet to bring.
+  /// Keeps received bytes in memory while a player is near; false if none is near any byte that the
+  /// fetch has yet to bring.
   mutating func commitTransient(_ id: FetchID, _ bytes: Data, at offset: Int64) -> Bool {
     let range = offset..<(offset + Int64(bytes.count))
     let windows = transientWindows
@@ -136,11 +86,7 @@ extension GenerationState {
     guard fetches[id] != nil, windows.contains(where: { $0.overlaps(rest) }) else { return false }
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
-    fetches.move(id, to: range.upperBound)
-    if let fetch = fetches[id], range.upperBound > fetch.furthest {
-      fetches[id]?.brought += range.upperBound - max(range.lowerBound, fetch.furthest)
-      fetches[id]?.furthest = range.upperBound
-    }
+    fetches[id]?.bring(range)
     liveEnd = liveEnd.map { max($0, range.upperBound) }
     wakeServed()
     let unserved = readers.waits.filter {
@@ -153,26 +99,66 @@ extension GenerationState {
   var transientWindows: [ByteRange] {
     let ahead = min(limits.maximumReadAhead, TransientBytes.mostAhead)
     let waiting = readers.waits.filter { !$0.reader.isBackground }.compactMap(\.offset)
-    // A reader that has begun a live stream cannot get its start elsewhere.
-    let near = readers.values.filter { !$0.isBackground && ($0.isActive || isLive && $0.hasRead) }
-    return (near.map(\.position) + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
+    // One that rests, too: it cannot get the start of a live stream elsewhere.
+    let near = readers.values.filter { !$0.isBackground }.map(\.position)
+    return (near + waiting).map { max(0, $0 - (64 << 10))..<($0 + ahead) }
+  }
+
+  mutating func adopt(_ contents: EntryDirectory.Contents) {
+    representation.adopt(contents.record)
+    if contents.record.supportsRanges { fetches.note(.answered) }
+    storage.adopt(contents)
+  }
+
+  mutating func filesRemoved() {
+    storage.remove(hasReaders: !readers.isEmpty)
+    guard readers.isEmpty else { return }
+    for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
+  }
+
+  /// `record` is that of the stored entry; nil if there is nothing readable.
+  func storingDecision(for record: EntryRecord?) -> StoringDecision {
+    guard let record else { return .start }
+    if generationID == record.generation { return .resume }
+    // The readers hold bytes of files that another process has replaced.
+    if generationID != nil { return .stream }
+    if storage.replaced == record.generation { return .start }
+    let isOtherLength = if let length, let other = record.length { length != other } else { false }
+    let match = validator.matches(record.validator)
+    if !isOtherLength, match == .same || match == .weaklySame { return .resume }
+    return record.freshness.isOutdated == true ? .start : .stream
+  }
+
+  /// Whether the origin forbids to store the response (`no-store`, RFC 9111 §5.2.2.5). A cache for
+  /// one person stores it all the same for a pinned group, as a browser saves a page on request,
+  /// and revalidates it before each use. Before there is a pin, a reader's wish suffices
+  /// (`ResourcePolicy.Group.isKept`); what has none when the entry is closed is removed (`Store`).
+  var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
+
+  mutating func obeyNoStore() {
+    storage.ignoresNoStore = false
+    if isForbidden { storage.refuse(.forbidden) }
   }
 }
 
-/// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader whose request it
-/// answers, as it arrives. Nothing more is requested for its generation: another response could be for
-/// somebody else.
+enum StoringDecision: Sendable, Hashable {
+  case resume
+  /// Make new files, replacing any stored ones.
+  case start
+  /// Leave alone what another process has stored, which may be another version.
+  case stream
+}
+
+/// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader that asked
+/// for it. Nothing more is requested for it: another response could be for somebody else.
 extension GenerationState {
-  /// Returns the reader that waits for the first response of this generation, or is about to, and was
-  /// opened for just what was requested.
+  /// Returns the reader that waits for the first response, opened for just what was requested.
   func reader(asking given: Resource?) -> ReaderID? {
     guard let given, info == nil else { return nil }
-    let waiting = readers.waiting
-    return readers.all.filter { (id, reader) in
-      guard waiting.contains(id) || reader.activity == .aboutToWait else { return false }
-      return !reader.isBackground && !reader.fillsWhole
-        && reader.resource?.isAsked(as: given) == true
-    }.map(\.key).min()
+    return readers.waits.filter { wait in
+      !wait.reader.isBackground && !wait.reader.fillsWhole
+        && wait.reader.resource?.isAsked(as: given) == true
+    }.map(\.readerID).min()
   }
 
   mutating func hand(_ headers: HeaderFields, _ status: Int, askedFor given: Resource?) {
@@ -182,23 +168,8 @@ extension GenerationState {
   }
 }
 
-/// Responses that the origin forbids to store (`no-store`, RFC 9111 §5.2.2.5). A cache for one
-/// person stores them all the same for a pinned group, which needs its documents and keys to play
-/// offline: as a browser saves a page on request. They are revalidated before each use while the
-/// origin can be reached. A reader's wish (`ResourcePolicy.Group.isKept`) suffices before there is
-/// a pin; what has none when the entry is closed is removed, and what a killed process left is not
-/// used (`Store`).
-extension GenerationState {
-  var isForbidden: Bool { freshness?.noStore == true && !storage.ignoresNoStore }
-
-  mutating func obeyNoStore() {
-    storage.obeyNoStore()
-    if isForbidden { storage.refuse(.forbidden) }
-  }
-}
-
-/// Live streams: a station sends what it plays now, and another response begins elsewhere. So one
-/// response is all of a generation, which passes through memory, and ends when the response breaks off.
+/// Live streams: another response begins elsewhere. So one response is all of a generation, passes
+/// through memory, and is not continued when it breaks off.
 extension GenerationState {
   var isLive: Bool { liveEnd != nil }
 
@@ -207,8 +178,7 @@ extension GenerationState {
     (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
   }
 
-  /// Whether the resource has no length, no validator and no range support: until its end has come,
-  /// its stored bytes can be neither completed nor confirmed.
+  /// Whether stored bytes can be neither completed nor confirmed until the end has come.
   var isUnrepeatable: Bool {
     info.map { $0.length == nil && !$0.supportsRanges && validator.isEmpty } ?? false
   }

@@ -5,30 +5,23 @@ typealias ReaderID = UInt64
 typealias FetchID = UInt64
 typealias WaiterID = UInt64
 
-/// The bytes that a reader finds at an offset.
 package enum AvailableBytes: Sendable {
   case file(EntryFile, upTo: Int64)
   case memory(Data)
   case end
 }
 
-/// Everything known of one generation while it is open: its representation, its bytes, its readers and
-/// its fetches. A pure value: its methods leave `actions` to carry out outside the lock.
+/// Everything known of one generation while it is open. A pure value: its methods leave `actions`
+/// to carry out outside the lock.
 struct GenerationState: Sendable {
   enum Action: Sendable {
     case startFetch(FetchID, ByteRange)
     case cancel(Task<Void, Never>)
     case wake([Wake], (any Error)?)
     case watchAbandoned
-    /// The number of fetches that a player is short of has changed by so many.
-    case countShort(Int)
   }
 
-  enum Life: Sendable {
-    case current
-    case superseded
-    case closed
-  }
+  enum Life: Sendable { case current, superseded, closed }
 
   enum Lookup<Found: Sendable>: Sendable {
     case found(Found)
@@ -36,18 +29,20 @@ struct GenerationState: Sendable {
     /// Another generation has taken over, and this reader has read nothing of this one.
     case moved
     case failed(MediaCacheError)
+
+    var isWait: Bool { if case .wait = self { true } else { false } }
   }
 
   var limits: FetchPlan
   private(set) var isOffline: Bool
-  /// Whether stored bytes are never revalidated.
   var trustsStored = false
   private(set) var life = Life.current
 
-  var representation = Representation()
+  var representation = Representation() { didSet { lastKnown = nil } }
+  private(set) var lastKnown: StoredResponse?
   var storage = StoredBytes()
   var transient = TransientBytes()
-  /// The end of the bytes received of a live stream; nil if this is none.
+  /// The end of the bytes received of a live stream.
   var liveEnd: Int64?
   /// The one reader to which the response is handed, with all of its fields; nil: all may read it.
   var handed: (reader: ReaderID, headers: HeaderFields, status: Int)?
@@ -58,7 +53,6 @@ struct GenerationState: Sendable {
   var actions: [Action] = []
 
   mutating func takeActions() -> [Action] {
-    if actions.isEmpty { return [] }
     defer { actions = [] }
     return actions
   }
@@ -79,15 +73,16 @@ struct GenerationState: Sendable {
     if !wakes.isEmpty { actions.append(.wake(wakes, error)) }
   }
 
-  // MARK: The resource
-
   mutating func establish(_ information: ContentInformation) {
     representation.info = information
-    if let length { fetches.end(at: length) }
+    if let length {
+      for (id, fetch) in fetches.all where fetch.range.upperBound > length {
+        fetches[id]?.range = min(fetch.range.lowerBound, length)..<length
+      }
+    }
     wakeServed()
   }
 
-  /// Sets a length that was unknown until the end of the resource was reached.
   mutating func end(at length: Int64) {
     guard var information = info, information.length == nil else { return }
     information.length = length
@@ -96,15 +91,12 @@ struct GenerationState: Sendable {
   }
 
   func isNoPage(at url: URL) -> Bool {
-    info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? representation.followsNoPage
+    info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? false
   }
 
-  // MARK: The end
-
   mutating func supersede() {
-    // Readers of a closed cache are told of nothing else.
     if life != .closed { life = .superseded }
-    // The file has no users here: closing it frees its blocks once it is removed.
+    // Its blocks are in use until it is closed.
     if !storage.isPrepared, !hasBeenRead { storage.releaseFile() }
     endAll(waitsWith: nil)
   }
@@ -119,12 +111,11 @@ struct GenerationState: Sendable {
     self.isOffline = isOffline
     guard isOffline else { return }
     for id in readers.all.keys { readers[id]?.awaitsConfirmation = false }
-    // Waiting readers look up their offset again: they receive stored bytes, or an error.
+    // They look again, and receive stored bytes, or an error.
     endAll(waitsWith: nil)
   }
 
   private mutating func endAll(waitsWith error: (any Error)?) {
-    for id in fetches.all.keys { resume(id) }
     actions += fetches.values.compactMap(\.task).map { .cancel($0) }
     wake(readers.waits, with: error)
   }
@@ -137,14 +128,17 @@ extension GenerationState {
   var length: Int64? { info?.length }
   var validator: Validator { representation.validator }
   var freshness: Freshness? { representation.freshness }
+  /// The same object until something changes; nil before the first response.
   var known: StoredResponse? {
-    mutating get { representation.known }
+    mutating get {
+      if lastKnown == nil { lastKnown = StoredResponse(representation) }
+      return lastKnown
+    }
   }
 
   var stored: RangeSet<Int64> { storage.spans }
   var file: EntryFile? { storage.file }
   var generationID: String? { storage.generationID }
-  /// Whether bytes are not stored.
   var isTransient: Bool { storage.refusal != nil }
   var storageProblem: MediaCacheError { storage.refusal?.problem ?? .noRoom }
 

@@ -3,23 +3,22 @@ package import Foundation
 
 /// The origin's description of a generation: validator, freshness, header fields.
 struct Representation: Sendable {
-  var info: ContentInformation? {
-    didSet { keepPace(of: freshness) }
+  var info: ContentInformation? { didSet { markUnread() } }
+  var validator = Validator()
+  var freshness: Freshness? {
+    didSet {
+      // Bytes that do not change state no other pace.
+      if info != nil, freshness?.pace == nil { freshness?.pace = oldValue?.pace }
+      markUnread()
+    }
   }
-  var validator = Validator() { didSet { lastKnown = nil } }
-  var freshness: Freshness? { didSet { keepPace(of: oldValue) } }
-  private(set) var headers = HeaderFields() { didSet { lastKnown = nil } }
-  /// The request field values that select this representation.
-  private(set) var variant: String? { didSet { lastKnown = nil } }
+  private(set) var headers = HeaderFields()
+  private(set) var variant: String?
   /// When a request was made that may have changed the resource.
-  var invalidatedAt: Date? { didSet { lastKnown = nil } }
-  private var lastKnown: StoredResponse?
-  /// When the origin last responded for this generation, or could not be asked; nil if neither has
-  /// happened since the entry was opened.
+  var invalidatedAt: Date?
+  /// When the origin last responded, or could not be asked, since the entry was opened.
   var lastContact: (time: Uptime, isReached: Bool)?
   var titles = StreamTitles()
-  /// Whether the previous generation was known to be no web page (`MediaType.isKnownNoPage`).
-  var followsNoPage = false
 
   /// The rules by which the resource may be a document; nil: it is none.
   let documents: (any DocumentRules)?
@@ -29,16 +28,6 @@ struct Representation: Sendable {
     self.documents = documents
     isRequestedAsDocument =
       url.flatMap { documents?.isDocument(mimeType: nil, url: $0) } ?? false
-  }
-
-  var longestDocument: Int64 { documents?.longest ?? 0 }
-
-  /// The same object until something changes; nil before the first response.
-  var known: StoredResponse? {
-    mutating get {
-      if lastKnown == nil { lastKnown = StoredResponse(self) }
-      return lastKnown
-    }
   }
 
   mutating func adopt(_ record: EntryRecord) {
@@ -51,13 +40,6 @@ struct Representation: Sendable {
     headers = record.storedHeaders
     variant = record.variant
     invalidatedAt = record.invalidatedAt
-  }
-
-  /// Records the URL, after redirects, that has confirmed the bytes. If more than the query is
-  /// another one, the bytes stay at the earlier URL, below which the cache has a document's parts.
-  mutating func confirm(at url: URL) {
-    func place(_ url: URL) -> Substring { url.absoluteString.prefix { $0 != "?" && $0 != "#" } }
-    if let earlier = info?.finalURL, place(earlier) == place(url) { info?.finalURL = url }
   }
 
   mutating func respond(_ fields: HeaderFields, selectedBy request: HeaderFields) {
@@ -76,12 +58,6 @@ struct Representation: Sendable {
     self.freshness = freshness
   }
 
-  mutating func identify(by validator: Validator) {
-    let replacements = self.validator.replacements
-    self.validator = validator
-    self.validator.replacements = replacements
-  }
-
   mutating func follow(replacements: Int) {
     validator.replacements = replacements > 0 ? replacements : nil
   }
@@ -92,12 +68,13 @@ struct Representation: Sendable {
     if let time { invalidatedAt = time }
   }
 
+  var longestDocument: Int64 { documents?.longest ?? 0 }
+
   private var isNamedDocument: Bool {
     guard let documents, let info else { return false }
     return documents.isDocument(mimeType: info.mimeType, url: info.finalURL)
   }
 
-  /// Whether its URL or media type names a document, and it is not too long for one.
   var isDocument: Bool {
     (isRequestedAsDocument || isNamedDocument) && info?.length ?? 0 <= longestDocument
   }
@@ -107,13 +84,8 @@ struct Representation: Sendable {
     return freshness?.pace == nil || freshness?.pace == .unread
   }
 
-  /// Carries the pace over to new freshness: bytes that do not change state no other pace.
-  private mutating func keepPace(of before: Freshness?) {
-    lastKnown = nil
-    guard info != nil, let freshness, freshness.pace == nil,
-      let pace = before?.pace ?? (isNamedDocument ? .unread : nil)
-    else { return }
-    self.freshness?.pace = pace
+  private mutating func markUnread() {
+    if freshness?.pace == nil, isNamedDocument { freshness?.pace = .unread }
   }
 }
 
@@ -136,35 +108,26 @@ package final class StoredResponse: Sendable {
     guard let information = state.info, let freshness = state.freshness else { return nil }
     self.information = information
     self.freshness = freshness
-    headers = state.headers
+    (headers, invalidatedAt) = (state.headers, state.invalidatedAt)
     validator = state.validator.stored
-    invalidatedAt = state.invalidatedAt
-    varying = Variant.names(in: headers)
-    variant = state.variant
+    (varying, variant) = (Variant.names(in: headers), state.variant)
     isForEverybody =
       CacheControl(headers, isShared: true).isForEverybody && freshness.mayDifferByCookies != true
   }
 
   package var etag: String? { validator.etag }
   package var lastModified: String? { validator.lastModified }
-  /// Whether Last-Modified is a strong validator (RFC 9110 §8.8.2.2).
   package var isStrongLastModified: Bool { validator.isStrongLastModified }
 
-  /// Returns the seconds until the response becomes stale; negative once it is. One that a
-  /// request may have changed has been stale since then, by a second at least.
+  /// Returns the seconds until the response becomes stale; negative once it is.
   package func timeToLive(at now: Date) -> Double {
     let remaining = freshness.remaining(at: now)
-    guard !remaining.isFinite else { return remaining }
-    var left = min(freshness.lifetime - freshness.age(at: now), -1)
-    if let invalidatedAt, invalidatedAt > freshness.confirmedAt {
-      left = min(left, invalidatedAt.timeIntervalSince(now))
-    }
-    return left
+    return remaining.isFinite ? remaining : -1
   }
 
   package var varies: Bool { !varying.isEmpty }
 
-  /// Returns the key of the representation that a request selects; nil if it is this one.
+  /// Nil if the request selects this one.
   package func otherKey(than key: CacheKey, for request: HeaderFields) -> CacheKey? {
     guard let wanted = Variant.of(request, names: varying), wanted != variant else { return nil }
     return CacheKey(rawValue: "\(key.rawValue)\(Selection.variantMark)\(wanted)")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 
-/// The bytes of a generation on disk, the files that hold them, and whether more may be stored.
+/// The bytes of a generation on disk, their files, and whether more may be stored.
 struct StoredBytes: Sendable {
   private(set) var spans = RangeSet<Int64>()
   /// The part of `spans` that survives a power cut.
@@ -11,33 +11,28 @@ struct StoredBytes: Sendable {
 
   private(set) var file: EntryFile?
   private(set) var journal: JournalFile?
-  /// The name under which the generation is stored; nil while it is not.
   private(set) var generationID: String?
   /// The stored generation that this one replaces.
-  private(set) var replaced: String?
+  var replaced: String?
   /// Counts the changes of what the record describes besides its spans.
   private(set) var changes = 0
   private var recordedChanges = 0
 
-  /// The allocated size of the file, and the size of the spans in the record, as last accounted.
+  /// The sizes of the file and of the spans in the record, as last accounted.
   private var accounted: (file: Int64, record: Int64) = (0, 0)
   private var unsyncedBytes: Int64 = 0
   private var lastSync: ContinuousClock.Instant?
   private var isSyncing = false
 
-  /// Why nothing is stored, and when storing may be attempted again (nil: never); nil: bytes are
-  /// stored. A refusal stays until that attempt.
-  private(set) var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
+  /// Why nothing is stored, and when storing may be attempted again (nil: never). It stays until
+  /// that attempt.
+  var refusal: (problem: MediaCacheError, end: ContinuousClock.Instant?)?
   /// Whether bytes are stored although the origin forbids it, because a person wants to keep them.
-  private(set) var ignoresNoStore = false
-
-  // MARK: Whether to store
+  var ignoresNoStore = false
 
   mutating func refuse(_ problem: MediaCacheError, until end: ContinuousClock.Instant? = nil) {
     refusal = (problem, end)
   }
-
-  mutating func allow() { refusal = nil }
 
   func isRefused(at now: ContinuousClock.Instant) -> Bool {
     refusal.map { refusal in refusal.end.map { now < $0 } ?? true } ?? false
@@ -45,25 +40,17 @@ struct StoredBytes: Sendable {
 
   mutating func ignoreNoStore() {
     ignoresNoStore = true
-    if refusal?.problem == .forbidden { allow() }
+    if refusal?.problem == .forbidden { refusal = nil }
   }
 
-  mutating func obeyNoStore() { ignoresNoStore = false }
-
-  // MARK: Files
-
-  /// Whether the files are ready to be written to.
   var isPrepared: Bool { file != nil && journal != nil }
 
-  mutating func replace(_ generation: String?) { replaced = generation }
-
-  /// The stored generation that one after this replaces.
   var last: String? { generationID ?? replaced }
 
   mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
     (generationID, self.file, self.journal) = (id, file, journal)
     accounted = (0, 0)
-    allow()
+    refusal = nil
   }
 
   /// Adopts the bytes found on disk; further ones are stored beside them if there is a journal.
@@ -75,14 +62,12 @@ struct StoredBytes: Sendable {
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
     synced = contents.syncedSpans.subtracting(lost)
-    generationID = contents.record.generation
-    file = contents.file
+    (generationID, file) = (contents.record.generation, contents.file)
     self.journal = journal
     _ = account(allocated)
-    allow()
+    refusal = nil
   }
 
-  /// Stops storing in the files, whose bytes stay readable.
   mutating func stopWriting() {
     journal = nil
     unsyncedBytes = 0
@@ -98,7 +83,7 @@ struct StoredBytes: Sendable {
     accounted = (0, 0)
   }
 
-  /// Stops storing after the entry was removed: readers go on with the open file, then from memory.
+  /// Stops storing after a removal: readers go on with the open file, then from memory.
   mutating func remove(hasReaders: Bool) {
     if hasReaders {
       stopWriting()
@@ -109,27 +94,20 @@ struct StoredBytes: Sendable {
     recordedChanges = changes
   }
 
-  /// Stops using bytes that a failed sync may have lost.
   mutating func distrust(_ error: DiskError) {
     stopWriting()
     refuse(.disk(error))
     spans = spans.intersection(synced)
   }
 
-  // MARK: Bytes
-
-  /// Records written bytes, which readers may use from now on; returns whether the first is new.
-  mutating func commit(_ range: ByteRange) -> Bool {
-    let isNew = !spans.contains(range.lowerBound)
+  mutating func commit(_ range: ByteRange) {
     spans.insert(contentsOf: range)
     lost.remove(contentsOf: range)
     unsyncedBytes += range.upperBound - range.lowerBound
-    return isNew
   }
 
-  /// Drops a range that could not be read back, and everything beyond the end of a truncated file:
-  /// it is fetched again. The record has to drop it before anything more is written, because a gap
-  /// would read as zeros.
+  /// Drops a range that could not be read back, and everything beyond the end of a truncated file.
+  /// The record has to drop it before anything more is written: a gap would read as zeros.
   mutating func lose(_ range: ByteRange, size: Int64?) {
     var gone = RangeSet(range)
     if let size, size < range.upperBound {
@@ -145,7 +123,7 @@ struct StoredBytes: Sendable {
   }
 
   /// Returns the growth of the data file and of the record since the last call: a span takes some
-  /// forty bytes of the record, twice while the record is replaced.
+  /// forty bytes, twice while the record is replaced.
   mutating func account(_ allocated: Int64) -> (file: Int64, record: Int64) {
     // The record does not shrink before it is replaced.
     let recorded = max(accounted.record, 96 * Int64(spans.ranges.count))
@@ -153,16 +131,12 @@ struct StoredBytes: Sendable {
     return (allocated - accounted.file, recorded - accounted.record)
   }
 
-  // MARK: The record
-
   mutating func noteRecordStale() { changes += 1 }
 
-  /// Whether the record lacks something that is known now, besides spans.
   var isRecordStale: Bool { changes != recordedChanges }
 
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
-    synced = recorded
-    recordedChanges = changes
+    (synced, recordedChanges) = (recorded, changes)
   }
 
   // MARK: Syncing
@@ -176,24 +150,19 @@ struct StoredBytes: Sendable {
   }
 
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
-    journal = nextJournal
-    lastSync = now
-    unsyncedBytes = 0
+    (journal, lastSync, unsyncedBytes) = (nextJournal, now, 0)
   }
 
-  /// Returns the delay until the next sync, for bytes that have arrived in the meantime.
   mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
     isSyncing = false
-    if isDone { return nextSync(now) }
-    // The next attempt comes with more bytes, or at the end.
-    unsyncedBytes = 0
-    return nil
+    // After a failure, the next attempt comes with more bytes, or at the end.
+    if !isDone { unsyncedBytes = 0 }
+    return nextSync(now)
   }
 }
 
-/// The reasons why bytes are not stored, for readers that want them stored.
+/// Why bytes are not stored.
 extension MediaCacheError {
-  /// The limit is reached by entries in use, or the disk is full.
   static let noRoom = {
     var error = Self(
       .storage, "The cache has no room to store the bytes.",
@@ -205,14 +174,6 @@ extension MediaCacheError {
   static let inUse = Self(
     .inUse, "Another process is storing this resource.",
     remedy: "Try again when that process has ended.")
-
-  static let otherVersion = Self(
-    .storage, "Another process has stored another version of this resource.",
-    remedy: "Try again; remove the entry if that does not help.")
-
-  static let readOnly = Self(
-    .storage, "The cache directory is read-only.",
-    remedy: "Use another cache directory, or allow writing to this one.")
 
   static let forbidden = Self(
     .storage, "The origin forbids storing this resource.",
@@ -231,14 +192,12 @@ extension MediaCacheError {
   static func disk(_ error: DiskError) -> Self {
     Self(
       .storage, "The bytes could not be written: \(error).",
-      remedy: "Check the disk and its permissions.")
+      remedy: "Check the disk and its permissions, or use another cache directory.")
   }
 }
 
-/// Bytes that may not, or cannot, be stored: they stay in memory between the fetch that brings them
-/// and nearby readers.
+/// Bytes that are not stored, in memory between the fetch that brings them and nearby readers.
 struct TransientBytes: Sendable {
-  /// Without overlap.
   private var chunks: [(range: ByteRange, bytes: Data)] = []
   private(set) var spans = RangeSet<Int64>()
 
@@ -246,7 +205,6 @@ struct TransientBytes: Sendable {
 
   var isEmpty: Bool { chunks.isEmpty }
 
-  /// Adds the part of `bytes` that is not there yet.
   mutating func insert(_ bytes: Data, at offset: Int64) {
     let range = offset..<(offset + Int64(bytes.count))
     for part in RangeSet(range).subtracting(spans).ranges {
