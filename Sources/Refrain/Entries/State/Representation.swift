@@ -85,7 +85,8 @@ struct Representation: Sendable {
   }
 
   private mutating func markUnread() {
-    if freshness?.pace == nil, isNamedDocument { freshness?.pace = .unread }
+    // Without a look at nil, each assignment would call the observer, and this, again.
+    if let freshness, freshness.pace == nil, isNamedDocument { self.freshness?.pace = .unread }
   }
 }
 
