@@ -127,7 +127,11 @@ extension Fetch {
     switch verdict {
     case .part, .whole: return .done
     case .notModified:
-      return .again(ResponseCheck.invalid("answered 304, but was not asked to revalidate"))
+      var error = ResponseCheck.invalid("answered 304, but was not asked to revalidate")
+      error = await exchange.keeping(response, in: error)
+      guard error.response != nil else { return .again(error) }
+      error.status = response.status
+      return .failed(error)
     case .changed:
       let now = now.uptime
       if generation.withState({ $0.hasChangedTooOften(at: now) }) {

@@ -66,7 +66,10 @@ struct Fetch: Sendable {
       }
     } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
-        return isBackground ? .failed(error, isForBackground: true) : .askAnew
+        // A player that now waits for the confirmation may use the network; for bytes, it makes a
+        // request of its own, which does not bring all that was prefetched.
+        let isAskedAnew = request.isConfirmation && !isBackground
+        return isAskedAnew ? .askAnew : .failed(error, isForBackground: true)
       }
       return error.retry == nil ? .failed(error) : .again(error)
     } catch {
