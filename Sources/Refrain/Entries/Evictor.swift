@@ -85,12 +85,12 @@ actor Evictor {
   private func evictOldest(_ bytes: Int64, most: Int = .max) -> Int64 {
     let time = budget.wallSeconds
     var (freed, count): (Int64, Int) = (0, 0)
-    // Those that others use, or have used since they were measured.
+    // Those that others use.
     var spared: Set<String> = []
     while freed < bytes, count < most,
       let entry = budget.index.withLock({ [spared] in $0.next(at: time, except: spared) })
     {
-      let gone = evict(entry, toFree: bytes - freed)
+      guard let gone = evict(entry, toFree: bytes - freed) else { continue }
       if gone > 0 { count += 1 } else { spared.insert(entry.name) }
       freed += gone
     }
@@ -104,9 +104,10 @@ actor Evictor {
     for entry in budget.index.withLock({ $0.overdue(at: time) }) { _ = evict(entry, toFree: .max) }
   }
 
-  /// Evicts an entry, and returns the bytes freed: none if it is in use, or was used or pinned since
-  /// it was measured. One of which most may stay loses its end: the next play begins at its start.
-  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64 {
+  /// Evicts an entry, and returns the bytes freed: none if it is in use; nil if the index has been
+  /// corrected, because it is gone, or was used or pinned since it was measured. One of which most
+  /// may stay loses its end: the next play begins at its start.
+  private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
     let name = entry.name
     let directory = budget.entryDirectory(named: name)
     do {
@@ -117,7 +118,7 @@ actor Evictor {
       // The time may also be earlier, if the clock was set back.
       guard let found, found.pinnedBytes == nil, found.lastAccess == entry.lastAccess else {
         budget.index.withLock { if let found { $0.note(found) } else { $0.forget(name) } }
-        return 0
+        return nil
       }
       let size = found.allocatedBytes
       var key: CacheKey?
