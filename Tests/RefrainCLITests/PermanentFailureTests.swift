@@ -64,7 +64,7 @@
           try await expect(
             [
               "The certificate of 127.0.0.1 is not trusted",
-              "a certificate that this machine trusts",
+              "this machine's clock and its certificates",
             ],
             of: url, program)
           await serve.stop()

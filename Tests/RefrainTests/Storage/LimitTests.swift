@@ -109,7 +109,7 @@ struct LimitTests {
     await other.close()
     await cache.close()
     // They are no longer in use.
-    try directory.age(["there"])
+    try directory.age(["there", "here"])
     try await directory.withCache(limit: limit) { cache in
       try await cache.prefetch(directory.url("newer"))
     }
