@@ -81,7 +81,7 @@ extension MediaCache {
     /// Which networks may be used for what, and whether requests wait for a network.
     public var network = NetworkPolicy()
 
-    /// How long a fetch without readers may stall.
+    /// The time between two looks at fetches without readers; those without any at both end.
     package var abandonedSilence: Duration = .seconds(2)
 
     package var clock: @Sendable () -> Moment = { .now }

@@ -90,7 +90,7 @@ extension MediaCache {
     package var originRequests: Int64
     /// Of bodies.
     package var originBytes: Int64
-    /// Of entries, all or in part.
+    /// The entries that were removed, all or in part, to make room.
     package var evictions: Int64
     package var evictedBytes: Int64
     package var openEntries: Int

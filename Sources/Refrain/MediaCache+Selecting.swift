@@ -8,7 +8,9 @@ extension MediaCache {
     _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
     key: CacheKey? = nil, isBackground: Bool = false
   ) async throws -> MediaReader {
-    guard WebURL(resource.url.absoluteString)?.authority.isEmpty == false else {
+    guard let authority = WebURL(resource.url.absoluteString)?.authority,
+      !authority.isEmpty, !authority.hasPrefix(":")
+    else {
       throw MediaCacheError(
         .badURL, "\(resource.url.withoutUserInfo.absoluteString) is not an http or https URL.",
         remedy: "Give the URL in full, as https://host/path.")

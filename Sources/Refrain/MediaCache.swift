@@ -97,8 +97,9 @@ public final class MediaCache: Sendable {
   /// Returns a reader of the resource, in the representation that its headers select (RFC 9111
   /// §4.1).
   ///
-  /// Usually makes no request, but waits for the first response to one with other headers. Requests
-  /// have the newest URL and headers given for the key.
+  /// Usually makes no request; waits for the response where one with other headers is under way.
+  /// Requests have the newest URL and headers given for the key, but for a reader without
+  /// credentials, which changes neither where an earlier one has some.
   ///
   /// The key alone (`key(for:)`) decides what is used, whatever the credentials. An app with
   /// several accounts sets `Configuration.partition`. In a cache for several people
@@ -230,10 +231,14 @@ public final class MediaCache: Sendable {
     return try await withTaskExecutorPreference(IOThreads.background) {
       // First: a removal that is cancelled, or whose process ends, leaves no credentials behind.
       let removal = Result { try privateFiles.removeAll { now.uptime } }
-      let freed = try await stored.removeAll(at: time, progress: progress)
-      // There may be room for the record of the removal now.
+      let freed: Result<Int64, any Error>
+      do { freed = .success(try await stored.removeAll(at: time, progress: progress)) } catch {
+        freed = .failure(error)
+      }
+      // There may be room for the record of the removal now. Credentials that are left, or may be
+      // stored again, matter more than why entries are left.
       if case .failure = removal { try privateFiles.removeAll { now.uptime } }
-      return freed
+      return try freed.get()
     }
   }
 

@@ -161,10 +161,8 @@ import Testing
         try await test.cache.prefetch(PinnedStream.resource(test, "/new.ts"))
       }
       #expect(error?.reason == "The cache has no room to store the bytes.")
-      // A second attempt confirms what the first one has stored, and requests the rest; on a busy
-      // machine, a request that was paused breaks off and is continued.
-      let log = try await test.settledLog("/new.ts")
-      #expect(log.requests.count <= 6 && log.bodyBytesSent < 4_000_000)
+      // On a busy machine, a request that was paused breaks off and is continued.
+      #expect(try await test.settledLog("/new.ts").bytesSentTwice <= 256 << 10)
       reader.cancel()
     }
   }

@@ -4,7 +4,7 @@ import Foundation
 /// The sidecar of an entry: the contents of the data file beside it, and their resource. Replaced
 /// as a whole by rename(2).
 struct EntryRecord: Codable, Sendable, Hashable {
-  static let version = 2
+  static let version = 3
   static let fileName = "entry.json"
   /// No valid epoch approaches it.
   static let epochLimit = 1 << 52

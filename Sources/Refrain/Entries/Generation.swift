@@ -206,7 +206,7 @@ struct FetchStarter: Sendable {
   let gate = PlaybackPriority()
   let plan: FetchPlan
   let trustsStored: Bool
-  /// How long a fetch without readers may stall.
+  /// The time between two looks at fetches without readers; those without any at both end.
   let abandonedSilence: Duration
   let run: @Sendable (Generation, FetchID, ByteRange) async -> Void
 

@@ -74,8 +74,9 @@ extension UInt8 {
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
-  /// Reads the words of one of the forms, whatever separates them; nil if the date does not exist.
-  /// A wrong day of the week does not matter. A two-digit year is one of 1970 to 2069.
+  /// Reads the words of one of the forms, which spaces, commas, dashes or colons separate; nil if
+  /// the date does not exist. A wrong day of the week does not matter. A two-digit year is one of
+  /// 1970 to 2069.
   package static func parse(_ text: String?) -> Date? {
     let words = (text ?? "").split(maxSplits: 9) { " \t,-:".contains($0) }
     let order = words.count == 7 ? [2, 1, 6, 3, 4, 5] : [1, 2, 3, 4, 5, 6]

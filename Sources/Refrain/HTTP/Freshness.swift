@@ -203,11 +203,12 @@ package struct CacheControl: Sendable, Hashable {
     self.init(headers["Cache-Control"])
     guard isShared, let field = headers["CDN-Cache-Control"] else { return }
     let targeted = CacheControl(field)
-    // The names of a valid dictionary (RFC 9651 §3.2), in which no directive needs a string.
+    // The names of a valid dictionary (RFC 9651 §3.2), in which no directive needs a string, and
+    // none is denied (`?0`).
     let isValid = targeted.arguments.keys.joined(separator: "").utf8.allSatisfy {
       $0.isLetter || $0.isDigit || "_-.*".utf8.contains($0)
     }
-    if isValid, !field.utf8.contains(UInt8(ascii: "\"")),
+    if isValid, !field.utf8.contains(where: "\"?".utf8.contains),
       targeted.number("max-age") ?? targeted.number("s-maxage") != nil
     {
       self = targeted

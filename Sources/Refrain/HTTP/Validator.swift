@@ -59,11 +59,10 @@ extension Validator {
 
   /// Adopts what a later response of the same generation adds; returns whether it adds anything.
   mutating func learn(from other: Validator) -> Bool {
-    // A strong tag makes a date unnecessary.
-    let addsDate = lastModified == nil && other.lastModified != nil && ifRange == nil
-    guard matches(other) != .different, addsDate || etag == nil && other.etag != nil else {
-      return false
-    }
+    // One that identifies the bytes already gains nothing, and would not identify them any more.
+    guard isEmpty || isLate == true, matches(other) != .different,
+      lastModified == nil && other.lastModified != nil || etag == nil && other.etag != nil
+    else { return false }
     (etag, lastModified) = (etag ?? other.etag, lastModified ?? other.lastModified)
     (isLate, isStrongLastModified) = (true, false)
     return true

@@ -166,11 +166,13 @@ extension URL {
 
   /// Returns `xn--bcher-kva.example` for `bücher.example`; unchanged if there is no such form.
   static func inASCII(_ authority: String) -> String {
-    guard authority.utf8.contains(where: { $0 >= 0x80 }),
-      let url = URL(string: "http://\(authority)/"),
+    // Foundation would encode a `%` of a user or password again.
+    let at = authority.lastIndex(of: "@").map { authority.index(after: $0) }
+    let host = authority[(at ?? authority.startIndex)...]
+    guard host.utf8.contains(where: { $0 >= 0x80 }), let url = URL(string: "http://\(host)/"),
       let ascii = URIReference(url.absoluteString).authority, ascii.utf8.allSatisfy({ $0 < 0x80 })
     else { return authority }
-    return ascii
+    return authority.dropLast(host.count) + ascii
   }
 
   package var withoutUserInfo: URL {

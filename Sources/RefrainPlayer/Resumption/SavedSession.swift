@@ -151,7 +151,7 @@ public final class SavedSession: Sendable {
           if stored == nil { prepare() }
           try write(session, &stored)
         }
-        // Without the lock, for which other programs wait: a disk may take seconds.
+        // The names are synced without the lock, for which other programs wait.
         if state.withLock({ $0.owesSync }) {
           try files.sync([Self.queueName, Self.placeName])
           state.withLock { $0.owesSync = false }

@@ -31,6 +31,24 @@ import Testing
     }
   }
 
+  @Test func `A removal is recorded once there is room, also if an entry is left`() async throws {
+    try await withCache { cache, disk in
+      for name in ["a", "b"] { try await cache.prefetch(directory.url(name)) }
+      try await eventually("the entries are closed") { cache.table.isEmpty }
+      let files = cache.privateFiles
+      try files.replace("secret", with: [1, 2])
+      let gone = try directory.stored("a").directory.recordPath
+      let left = try directory.stored("b").directory.recordPath
+      disk.fail { operation, path in
+        if operation == .remove, path == left { return EPERM }
+        guard operation == .write, path.contains("/private/") else { return nil }
+        return SystemFiles.status(of: gone) == nil ? nil : ENOSPC
+      }
+      await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
+      #expect(try files.lastRemoval() != nil)
+    }
+  }
+
   @Test func `Private files are removed before the entries`() async throws {
     try await withCache { cache, disk in
       try await cache.prefetch(directory.url())
@@ -106,20 +124,25 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false])
-  func `Credentials that are left are reported before a removal that is not recorded`(
-    areLeft: Bool
-  ) async throws {
+  @Test func `Credentials that are left are reported before any other failure`() async throws {
     try await withCache { cache, disk in
       try cache.privateFiles.replace("secret", with: [1])
-      disk.fail { operation, path in
-        if areLeft, operation == .remove, path.hasSuffix("/secret") { return EPERM }
-        return operation == .write && path.contains("/private/") ? EIO : nil
+      let others: [(WatchedDisk.Operation, String)] = [(.list, "/entries"), (.write, "/private/")]
+      for (other, place) in others {
+        for areLeft in [true, false] {
+          disk.fail { operation, path in
+            if areLeft, operation == .remove, path.hasSuffix("/secret") { return EPERM }
+            return operation == other && path.contains(place) ? EIO : nil
+          }
+          let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
+          let isNamed =
+            error?.reason.contains("headers, cookies, positions and queue") == true
+            && error?.reason.contains(String(cString: strerror(EPERM))) == true
+          #expect(isNamed == areLeft, "\(other): \(error?.reason ?? "")")
+        }
+        disk.fail(nil)
+        try cache.privateFiles.replace("secret", with: [1])
       }
-      let error = await #expect(throws: MediaCacheError.self) { try await cache.removeAll() }
-      #expect(error?.reason.contains("headers, cookies, positions and queue") == true)
-      #expect(error?.reason.contains(String(cString: strerror(EPERM))) == areLeft)
-      disk.fail(nil)
     }
   }
 

@@ -2,8 +2,9 @@
 import Foundation
 import RefrainLocks
 
-/// A cache directory: the location of its entries, and its disk usage. Opening reads nothing. All caches of the directory share the count of `UsageFile`; a scan in the
-/// background measures the directory, and finds the entries that can be evicted. Most methods block.
+/// A cache directory: the location of its entries, and its disk usage. Opening reads nothing. All
+/// caches of the directory share the count of `UsageFile`; a scan in the background measures the
+/// directory, and finds the entries that can be evicted. Most methods block.
 final class DiskBudget: Sendable {
   let directory: String
   let disk: any Disk

@@ -10,13 +10,15 @@ extension GenerationState {
     var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64 = 1
-    /// Whether it reads on from its position: it does not rest, and is not about to ask.
+    /// Whether it reads on from its position: it does not rest.
     var isActive = false
+    /// Whether it has found nothing and is about to wait.
+    var isAboutToWait = false
     /// Whether it has bytes of this generation, so that it cannot move to another.
     var hasRead = false
     /// Whether it waits until the origin has confirmed this generation.
     var awaitsConfirmation = false
-    /// The refusal that the fetch of its filling met.
+    /// The refusal that was met while nobody waited, by a fetch that fills the rest for it.
     var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for.
@@ -100,7 +102,7 @@ extension GenerationState {
     case .found(.memory(let bytes)):
       reader.advance(by: min(Int64(count), Int64(bytes.count)))
       looksAhead = true
-    case .wait: reader.isActive = false
+    case .wait: reader.isAboutToWait = true
     default: break
     }
     readers[id] = reader
@@ -150,7 +152,7 @@ extension GenerationState {
   }
 
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
-    defer { reader.isActive = true }
+    defer { (reader.isActive, reader.isAboutToWait) = (true, false) }
     if offset == reader.position, reader.isActive { return false }
     // A demuxer skips, and a client may read stored bytes from the file itself.
     let step = offset - reader.position
@@ -169,6 +171,7 @@ extension GenerationState {
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
     readers[waiter.reader]?.isActive = true
+    readers[waiter.reader]?.isAboutToWait = false
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     readers[waiter.reader]?.missed = nil
@@ -200,7 +203,9 @@ extension GenerationState {
   /// have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !readers.waiters.isEmpty
-      || readers.all.contains { (other, reader) in other != id && !reader.isActive }
+      || readers.all.contains { (other, reader) in
+        other != id && (!reader.isActive || reader.isAboutToWait)
+      }
   }
 
   static let changed = MediaCacheError(
