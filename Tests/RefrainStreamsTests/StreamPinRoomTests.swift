@@ -161,8 +161,8 @@ import Testing
         try await test.cache.prefetch(PinnedStream.resource(test, "/new.ts"))
       }
       #expect(error?.reason == "The cache has no room to store the bytes.")
-      // On a busy machine, a request that was paused breaks off and is continued.
-      #expect(try await test.settledLog("/new.ts").bytesSentTwice <= 256 << 10)
+      // At most once more is what was not stored of them requested, 1.15 MB.
+      #expect(try await test.settledLog("/new.ts").bytesSentTwice < 1_500_000)
       reader.cancel()
     }
   }

@@ -115,7 +115,12 @@ actor Store {
       if case .unreadable(let failure) = error { throw failure }
     }
     if contents?.record.key != key.rawValue { contents = nil }
-    let decision = generation.withState { [contents] in $0.storingDecision(for: contents?.record) }
+    let last = open?.generation === generation ? nil : open?.files.id
+    let decision = generation.withState { [contents] state in
+      // Its files may have been made after this generation was.
+      if let last { state.storage.replaced = last }
+      return state.storingDecision(for: contents?.record)
+    }
     if decision == .resume, let contents { return try resume(generation, contents) }
     if decision == .stream {
       generation.withState { $0.storage.refuse(.inUse) }
