@@ -8,9 +8,11 @@ struct Validator: Sendable, Hashable, Codable {
   /// Whether the Date of its response is at least one second later, so that the resource did not
   /// change twice within that second (RFC 9110 §8.8.2.2).
   var isStrongLastModified = false
-  /// Whether some of it came after the first bytes: it distinguishes later responses, but does not
+  /// Whether the ETag came after the first bytes: it distinguishes later responses, but does not
   /// identify those bytes.
-  var isLate: Bool?
+  var isLateETag: Bool?
+  /// As `isLateETag`, for Last-Modified.
+  var isLateLastModified: Bool?
   /// The number of versions in a row that the origin replaced before they had come; nil for none.
   var replacements: Int?
 }
@@ -31,13 +33,18 @@ extension Validator {
 
   var isEmpty: Bool { etag == nil && lastModified == nil }
 
-  /// The validator of the stored bytes; empty if it is late.
-  var stored: Validator { isLate == true ? Validator() : self }
+  /// What identifies the stored bytes.
+  var stored: Validator {
+    var stored = self
+    if isLateETag == true { stored.etag = nil }
+    if isLateLastModified == true { stored.lastModified = nil }
+    return stored
+  }
 
   /// The value for If-Range (RFC 9110 §13.1.5): a strong ETag, or without one a strong date. With
   /// any other value, the origin's comparison would fail, or join two generations.
   var ifRange: String? {
-    if let etag = stored.etag { return EntityTag(etag).kind == .strong ? etag : nil }
+    if let etag { return isLateETag != true && EntityTag(etag).kind == .strong ? etag : nil }
     return isStrongLastModified && !isOfOneResponse ? stored.lastModified : nil
   }
 
@@ -59,13 +66,18 @@ extension Validator {
 
   /// Adopts what a later response of the same generation adds; returns whether it adds anything.
   mutating func learn(from other: Validator) -> Bool {
-    // One that identifies the bytes already gains nothing, and would not identify them any more.
-    guard isEmpty || isLate == true, matches(other) != .different,
-      lastModified == nil && other.lastModified != nil || etag == nil && other.etag != nil
-    else { return false }
-    (etag, lastModified) = (etag ?? other.etag, lastModified ?? other.lastModified)
-    (isLate, isStrongLastModified) = (true, false)
-    return true
+    guard matches(other) != .different else { return false }
+    if etag == nil, other.etag != nil {
+      (etag, isLateETag) = (other.etag, true)
+      return true
+    }
+    // A strong tag makes a date unnecessary.
+    if lastModified == nil, other.lastModified != nil, ifRange == nil {
+      (lastModified, isLateLastModified) = (other.lastModified, true)
+      isStrongLastModified = false
+      return true
+    }
+    return false
   }
 
   /// Whether the validators change with each version of a document, which may be rewritten within
@@ -95,17 +107,17 @@ extension Validator {
   }
 
   func comparison(with other: Validator) -> Match {
-    let isLate = isLate == true || other.isLate == true
     var modified = lastModified == other.lastModified ? Match.same : .different
     if lastModified == nil || other.lastModified == nil { modified = .unknown }
     guard let mine = etag.map(EntityTag.init), let theirs = other.etag.map(EntityTag.init) else {
+      let isLate = isLateLastModified == true || other.isLateLastModified == true
       return modified == .same && (etag != other.etag || isLate) ? .weaklySame : modified
     }
     guard mine.opaque == theirs.opaque else { return .different }
     // Equal malformed tags are as good as strong ones: servers that omit the quotes mean a digest,
     // except after `W/`.
     if mine.kind != .weak, theirs.kind != .weak, !mine.text.hasPrefix("W/") {
-      return isLate ? .weaklySame : .same
+      return isLateETag == true || other.isLateETag == true ? .weaklySame : .same
     }
     // A weak tag may stay the same while bytes change; a new date shows it.
     return modified == .different ? .different : .weaklySame

@@ -34,7 +34,8 @@ struct RecordParsingTests {
     var validator = Validator(
       etag: maybe(text()), lastModified: maybe(text()),
       isStrongLastModified: .random(using: &random))
-    validator.isLate = maybe(.random(using: &random))
+    validator.isLateETag = maybe(.random(using: &random))
+    validator.isLateLastModified = maybe(.random(using: &random))
     validator.replacements = maybe(3)
     return EntryRecord(
       key: text(), url: text(), finalURL: text(), generation: "abc", file: "abc.mp3",
