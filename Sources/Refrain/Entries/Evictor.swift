@@ -26,9 +26,7 @@ actor Evictor {
 
   /// Frees the room that `bytes` more need, and returns whether there is room now.
   func makeRoom(for bytes: Int64) async -> Bool {
-    // What is closing may be reopened again and again.
-    let end = ContinuousClock.now + .seconds(1)
-    var isReleased = false
+    var (end, isReleased): (ContinuousClock.Instant?, Bool) = (nil, false)
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates() else { return false }
       // Another caller may have made room. From here to the end of the eviction, none runs.
@@ -41,10 +39,13 @@ actor Evictor {
       }
       // Other processes may have stored entries that can be evicted.
       if await budget.rescan() { continue }
-      // Entries that are held open only for speed can go once they have closed.
+      // Entries that are held open only for speed can go once they have closed. What is closing may
+      // be reopened again and again.
+      end = end ?? .now + .seconds(1)
+      guard let end, .now < end, !Task.isCancelled else { return false }
       if table.releaseIdle() { isReleased = true }
       let hasSettled = await table.settle()
-      guard .now < end, !Task.isCancelled, isReleased || hasSettled else { return false }
+      guard isReleased || hasSettled else { return false }
       if !hasSettled { try? await Task.sleep(for: .milliseconds(10)) }
     }
     return true
@@ -62,8 +63,7 @@ actor Evictor {
     await advance?.value
   }
 
-  /// Frees bytes in advance, so that not every write evicts: one entry at a time, so that a caller
-  /// that needs room meanwhile gets its turn.
+  /// Frees bytes in advance, so that not every write evicts. Callers get their turn in between.
   private func freeInAdvance() {
     // Before the first full scan, the oldest known entries need not be old.
     guard advance == nil, !isClosed, let limit = budget.usableLimit,

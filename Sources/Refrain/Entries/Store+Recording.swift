@@ -154,7 +154,10 @@ extension Store {
     if record.generation == id {
       // The journals still add to its spans.
       let files = Files(id: record.generation, fileName: record.file, epoch: record.epoch)
+      let old = record
       record = try self.record(generation, files, spans: RangeSet(record.spans))
+      // Another cache may have stored bytes for one person, or learnt the length.
+      (record.isSharable, record.length) = (old.isSharable, old.length ?? record.length)
     } else if record.generation == replaced {
       record.freshness.isOutdated = true
     } else {

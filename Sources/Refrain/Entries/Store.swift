@@ -212,9 +212,12 @@ actor Store {
 
   @discardableResult
   func attempt<Result>(_ work: () throws -> Result) -> Result? {
+    let isStoring = open != nil
     do {
       return try work()
     } catch {
+      // Nothing is stored in a directory that cannot be written.
+      if !isStoring, (error as? DiskError)?.isRefused == true { return nil }
       warn("The entry of \(url) could not be updated: \(error).")
       return nil
     }

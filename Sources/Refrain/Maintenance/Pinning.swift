@@ -63,9 +63,13 @@ extension MediaCache {
       try changePin(of: key) { try $0.unpin() }
     }
     // Even without a pin: an earlier call may have failed after it lifted the pin.
-    if !isShared, await storedResponse(for: key)?.freshness.noStore == true {
+    let name = KeyHash.name(of: key)
+    let record = await IOThreads.background.run {
+      budget.entryDirectory(named: name).writtenRecord
+    }
+    if !isShared, record?.freshness.noStore == true {
       await table.settledEntry(for: key)?.current?.withState { $0.obeyNoStore() }
-      let removed = try await stored.remove([KeyHash.name(of: key)], at: now.wall)
+      let removed = try await stored.remove([name], at: now.wall)
       // Another process that writes to the entry removes it when it closes it.
       if let failure = removed.failures.first(where: { $0.code != .inUse }) { throw failure }
     }

@@ -97,10 +97,12 @@ extension EntryRequests {
         }
         // Whoever was refused may have left, and the hook may have been called again.
         try Task.checkCancellation()
-        self.origin.withMemory {
-          $0.renewals.append(Renewal(group: group, old: refused, new: renewed))
-          $0.renewals = $0.renewals.suffix(Renewal.most)
+        let renewal = Renewal(group: group, old: refused, new: renewed)
+        // At once: the answers for other requests may push it out before this one is repeated.
+        self.state.withLock {
+          $0.resource = renewal.applied(to: $0.resource, isShared: self.origin.isShared)
         }
+        self.origin.withMemory { $0.renewals = $0.renewals.suffix(Renewal.most - 1) + [renewal] }
         return (refused, true)
       }
       // An answer for another request may have renewed this one too, or it needs one of its own.
@@ -118,7 +120,11 @@ extension EntryRequests {
       // A cancelled hook fails with an error of its own, such as `URLError.cancelled`. One that
       // nobody has cancelled may throw `CancellationError`, too: requests wait for its error.
       if Task.isCancelled { throw CancellationError() }
-      if error is MediaCacheError { throw error }
+      if var problem = error as? MediaCacheError {
+        // Another cache that has thrown it has tried again itself.
+        problem.retry = nil
+        throw problem
+      }
       let what = "The origin answered \(status), and the authorization failed: \(error)."
       // An error of the network is no refusal: the request may be tried again.
       throw error is URLError || error is TransportError

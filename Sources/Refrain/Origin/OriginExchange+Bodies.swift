@@ -111,8 +111,8 @@ extension OriginExchange.Response {
     isLive = ICYFields.isLive(headers)
     hasEnd = !isLive || headers.bodyLength != nil
     guard ICYFields.isAsked(request.headers) else { return }
-    let interval = try ICYFields.takeInterval(&headers)
-    if WholeResponse.statuses.contains(status) { metadataInterval = interval }
+    guard WholeResponse.statuses.contains(status) else { return headers["icy-metaint"] = nil }
+    metadataInterval = try ICYFields.takeInterval(&headers)
     // The length counts the metadata too, so that the length of the audio is unknown.
     if metadataInterval != nil { headers["Content-Length"] = nil }
   }

@@ -81,7 +81,9 @@ final class OriginExchange: Sendable {
   }
 
   func expectHead() {
-    let limit = origin.responseTimeout
+    let resource = requests.resource
+    let isHeldBack = resource.policy.documents?.isHeldBack(resource.url) ?? false
+    let limit = isHeldBack ? max(origin.responseTimeout, .seconds(60)) : origin.responseTimeout
     deadline.expect(within: wanted.isBrief ? min(limit, .seconds(5)) : limit)
   }
 

@@ -69,7 +69,7 @@ package final class IOThreads: TaskExecutor {
   package func runCancellably<Result: Sendable>(
     _ work: @Sendable () throws -> Result
   ) async throws -> Result {
-    let result = try await run { Swift.Result(catching: work) }
+    let result = await run { Swift.Result(catching: work) }
     // Cancelled work ends early, perhaps with another error.
     try Task.checkCancellation()
     return try result.get()

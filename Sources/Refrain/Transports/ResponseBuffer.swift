@@ -112,11 +112,11 @@ extension TransportExchange {
   /// Gives up the rest, also what has arrived. May be called again, and after the end.
   func stop() { end(with: CancellationError()) }
 
-  /// Ends the response at once, in place of what is unread.
+  /// Ends the response at once, in place of what is unread; one that has ended only if cancelled.
   func end(with error: any Error) {
     let isRunning = response.change { state in
       let isRunning = state.end == nil
-      if isRunning || !state.chunks.isEmpty {
+      if isRunning || !state.chunks.isEmpty && error is CancellationError {
         (state.head, state.chunks, state.end) = (nil, [], .failure(error))
       }
       return (isRunning, wakes: true)

@@ -220,9 +220,8 @@ extension DiskBudget {
       // In random order, so that the first entries are a sample of all.
       for shard in try shards().shuffled() {
         if Task.isCancelled { return nil }
-        do throws(DiskError) { try measure(shard: shard, &sum) } catch {
-          guard error.isRefused else { throw error }
-          refusal = error
+        do throws(DiskError) { try measure(shard: shard, &sum, &refusal) } catch {
+          refusal = try passed(error)
         }
         // Others wait for the same threads.
         await Task.yield()
@@ -237,15 +236,27 @@ extension DiskBudget {
     return refusal
   }
 
-  private func measure(shard: String, _ sum: inout Int64) throws(DiskError) {
+  /// Without descriptors or memory, all would be passed over.
+  private func passed(_ error: DiskError) throws(DiskError) -> DiskError {
+    if [EMFILE, ENFILE, ENOMEM].contains(error.code) { throw error }
+    return error
+  }
+
+  private func measure(
+    shard: String, _ sum: inout Int64, _ refusal: inout DiskError?
+  ) throws(DiskError) {
     let path = "\(entriesPath)/\(shard)"
     let names = try names(inShard: shard)
     if names.isEmpty { disk.removeIfEmpty(path) }
     sum += try disk.allocated([path])
     for name in names {
-      guard let entry = try measure(name) else { continue }
-      sum += entry.allocatedBytes
-      index.withLock { $0.note(entry) }
+      do throws(DiskError) {
+        guard let entry = try measure(name) else { continue }
+        sum += entry.allocatedBytes
+        index.withLock { $0.note(entry) }
+      } catch {
+        refusal = try passed(error)
+      }
     }
   }
 

@@ -15,12 +15,12 @@ final class UsageFile: Sendable {
 
   /// The record used in place of the file while that is unusable, for good if it could not be
   /// written. Also orders the threads of this process: a locked file can only be polled.
-  private let state: Mutex<(own: UsageRecord, isBroken: Bool)>
+  private let state: Mutex<(own: UsageRecord, isBroken: Bool, patience: Duration)>
 
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = BootIdentity.number(of: bootIdentity)
-    state = Mutex((own: UsageRecord(boot: boot, measurements: 0), isBroken: false))
+    state = Mutex((UsageRecord(boot: boot, measurements: 0), false, .seconds(5)))
   }
 
   /// Changes the record. Usually blocks for some ten microseconds.
@@ -28,8 +28,9 @@ final class UsageFile: Sendable {
     state.withLock { state in
       if state.isBroken { return body(&state.own) }
       // Longer than a busy machine needs: only a process that is stopped keeps the lock.
-      guard let file = disk.openLocked("\(directory)/\(Self.name)", within: .seconds(5))
-      else { return body(&state.own) }
+      let file = disk.openLocked("\(directory)/\(Self.name)", within: state.patience)
+      state.patience = file == nil ? .milliseconds(50) : .seconds(5)
+      guard let file else { return body(&state.own) }
       // If the file cannot be read, the directory is measured.
       let stored = (try? file.beginning(4096)).flatMap(UsageRecord.decode)
       var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
@@ -40,7 +41,7 @@ final class UsageFile: Sendable {
       } catch {
         // The file would differ from this cache's count, so no cache may trust it.
         try? file.truncate(to: 0)
-        state = (record, true)
+        (state.own, state.isBroken) = (record, true)
       }
       return result
     }

@@ -56,7 +56,8 @@
       curlSet(pointer, CURLOPT_PATH_AS_IS, 1)
       // libcurl drops the `?` of an empty query, but itself writes the target that Digest covers
       // (RFC 7616 §3.4.6), and the one for a proxy (RFC 9112 §3.2.2).
-      if !usesDigest, proxy == nil, let parts = WebURL(request.url.absoluteString) {
+      let isForProxy = proxy != nil && request.url.scheme?.lowercased() != "https"
+      if !usesDigest, !isForProxy, let parts = WebURL(request.url.absoluteString) {
         curlSet(pointer, CURLOPT_REQUEST_TARGET, parts.requestTarget)
       }
       if let body = request.body {

@@ -286,7 +286,8 @@
 
     private func error(for code: CURLcode) -> TransportError? {
       if isCountedWhole { return nil }
-      if let fault { return fault }
+      // That of one address does not hide what is wrong with the certificate of the next.
+      if let fault, code != CURLE_PEER_FAILED_VERIFICATION { return fault }
       // The message may contain the proxy's URL, with the password.
       let message = String(cString: errorText)
       let text = proxy.map { message.replacing($0, with: "the proxy") } ?? message
