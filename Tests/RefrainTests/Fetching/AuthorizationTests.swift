@@ -50,6 +50,56 @@ import Testing
     }
   }
 
+  /// As apps do whose hook waits for one new token.
+  @Test func `Many resources that are authorized at the same moment are all requested anew`()
+    async throws
+  {
+    let hook = Hook()
+    let gate = Gate()
+    try await withCache({
+      $0.authorize = { resource, status in
+        hook.calls.withLock { $0.append(status) }
+        try await gate.wait()
+        var renewed = resource
+        renewed.headers["Authorization"] = "Bearer new"
+        return renewed
+      }
+    }) { test in
+      let paths = (0..<40).map { "/\($0)" }
+      for path in paths { test.origin.serve(guarded(), at: path) }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for path in paths {
+          let old = Resource(url: test.origin.url(path), headers: ["Authorization": "Bearer old"])
+          group.addTask {
+            let reader = try await test.cache.open(old)
+            defer { reader.cancel() }
+            try await #expect(Array(reader.bytes(in: 0..<1000)) == bytes.bytes(in: 0..<1000))
+          }
+        }
+        try await eventually("all are refused") { hook.count == paths.count }
+        gate.open()
+        try await group.waitForAll()
+      }
+      #expect(hook.count == paths.count)
+    }
+  }
+
+  @Test func `An error of another cache that the hook throws is not tried again`() async throws {
+    let hook = Hook()
+    try await withCache({
+      $0.retry.attempts = 3
+      $0.authorize = { _, status in
+        hook.calls.withLock { $0.append(status) }
+        throw MediaCacheError(TransportError(.unreachable, "No token."), .playback)
+      }
+    }) { test in
+      test.origin.serve(guarded(), at: "/a")
+      await #expect(throws: MediaCacheError.self) { try await test.read("/a", 0..<1000) }
+      #expect(hook.count == 1)
+      #expect(test.origin.log("/a").requests.count == 1)
+    }
+  }
+
   @Test func `An authorized request with another URL is stored under the same key`() async throws {
     try await withCache({
       $0.authorize = { resource, status in
