@@ -105,7 +105,8 @@ public final class MediaCache: Sendable {
   /// several accounts sets `Configuration.partition`. In a cache for several people
   /// (`Configuration.isShared`), each set of credentials has entries of its own.
   ///
-  /// - Parameter fill: what is fetched beyond the bytes read; nil: `Configuration.fill`.
+  /// `fill` says what is fetched beyond the bytes read; nil: `Configuration.fill`.
+  ///
   /// - Throws: `MediaCacheError`, `.badURL` if it is not http or https; `CancellationError`.
   public func open(_ resource: Resource, fill: FillPolicy? = nil) async throws -> MediaReader {
     try await open(resource, on: ReadTerms(), fill: fill)
@@ -120,9 +121,9 @@ public final class MediaCache: Sendable {
   }
 
   /// Fetches what is missing of the resource, or of a range, into the cache. Gives way to readers.
-  /// Cancelling the task stops it and keeps the received bytes.
+  /// Cancelling the task stops it and keeps the received bytes. `progress` is called at most ten
+  /// times a second, and at the end, on any thread.
   ///
-  /// - Parameter progress: called at most ten times a second, and at the end, on any thread.
   /// - Throws: `MediaCacheError`, `.storage` if the bytes cannot be stored; `CancellationError`.
   @discardableResult
   public func prefetch(
@@ -180,8 +181,8 @@ public final class MediaCache: Sendable {
 
   /// Checks every entry, or one, against its files. Bytes that the files do not hold are dropped
   /// from the record; files that no record claims are removed. Entries in use are skipped.
+  /// `progress` is called for each checked entry, on several threads at once.
   ///
-  /// - Parameter progress: called for each checked entry, on several threads at once.
   /// - Throws: `MediaCacheError`, `.storage` if the directory cannot be read; `CancellationError`.
   public func verify(
     _ key: CacheKey? = nil, progress: (@Sendable (EntryProgress) -> Void)? = nil

@@ -110,10 +110,7 @@ public protocol DocumentRules: AnyObject, Sendable {
   func isHeldBack(_ url: URL) -> Bool
 
   /// Returns how soon the origin changes a document requested at a URL; nil if it is none.
-  ///
-  /// - Parameters:
-  ///   - beginning: at most the first 64 bytes.
-  ///   - whole: returns the whole body; nil if it cannot be read.
+  /// `beginning` is at most the first 64 bytes of it; `whole` returns all, nil if unreadable.
   func pace(at url: URL, beginning: Data, whole: () -> Data?) -> UpdatePace?
 
   /// The extensions of data files by MIME type, for URLs without a media extension: one to eight of
