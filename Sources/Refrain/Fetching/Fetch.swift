@@ -66,8 +66,7 @@ struct Fetch: Sendable {
       }
     } catch let error as MediaCacheError {
       if error.code == .networkNotAllowed, request.purpose == .prefetch {
-        // A player that now waits for the confirmation may use the network; for bytes, it makes a
-        // request of its own, which does not bring all that was prefetched.
+        // For bytes, a player makes a request of its own, which does not bring all the prefetch.
         let isAskedAnew = request.isConfirmation && !isBackground
         return isAskedAnew ? .askAnew : .failed(error, isForBackground: true)
       }

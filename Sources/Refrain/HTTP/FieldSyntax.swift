@@ -67,25 +67,31 @@ extension UInt8 {
   }
 }
 
-/// Dates in HTTP's three forms (RFC 9110 §5.6.7). Parsed and written without a formatter, which
-/// would be slow, and depend on the locale.
+/// Dates in HTTP's three forms (RFC 9110 §5.6.7). A formatter is slow, and depends on the locale.
 ///
 ///     Sun, 06 Nov 1994 08:49:37 GMT     IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT    RFC 850, obsolete
 ///     Sun Nov  6 08:49:37 1994          asctime(), obsolete
 package enum HTTPDate {
-  /// Reads the words of one of the forms, which spaces, commas, dashes or colons separate; nil if
-  /// the date does not exist. A wrong day of the week does not matter. A two-digit year is one of
-  /// 1970 to 2069.
+  /// Nil for any other form (RFC 9111 §5.3), and if the date does not exist. A wrong day of the week
+  /// does not matter. A two-digit year is one of 1970 to 2069.
   package static func parse(_ text: String?) -> Date? {
-    let words = (text ?? "").split(maxSplits: 9) { " \t,-:".contains($0) }
+    let text = (text ?? "").trimmingOWS
+    let shape = text.utf8.prefix(40).map { $0.isDigit ? 0x30 : $0.isLetter ? 0x61 : $0 }
+    let rest = shape.drop { $0 == 0x61 }
+    // No name of a day has four or five letters.
+    let forms =
+      shape.count - rest.count < 6
+      ? [", 00 aaa 0000 00:00:00 aaa", " aaa 00 00:00:00 0000", " aaa  0 00:00:00 0000"]
+      : [", 00-aaa-00 00:00:00 aaa"]
+    guard forms.contains(where: { rest.elementsEqual($0.utf8) }) else { return nil }
+    let words = text.split { " ,-:".contains($0) }
     let order = words.count == 7 ? [2, 1, 6, 3, 4, 5] : [1, 2, 3, 4, 5, 6]
-    guard words.count == 7 || words.count == 8 && words[7] == "GMT",
-      days.contains(words[0].prefix(3)), let month = months.firstIndex(of: words[order[1]])
-    else { return nil }
     // All but the month: day, year, hour, minute, second.
-    let numbers = order.compactMap { Int64(digits: words[$0]).map { Int32(clamping: $0) } }
-    guard numbers.count == 5, numbers.allSatisfy({ $0 <= 9999 }) else { return nil }
+    let numbers = order.compactMap { Int32(words[$0]) }
+    guard words.count == 7 || words[7] == "GMT", days.contains(words[0].prefix(3)),
+      let month = months.firstIndex(of: words[order[1]]), numbers.count == 5
+    else { return nil }
     var year = numbers[1]
     if words[order[2]].utf8.count == 2 { year += year < 70 ? 2000 : 1900 }
     var fields = tm()
@@ -98,8 +104,7 @@ package enum HTTPDate {
     return Date(timeIntervalSince1970: Double(seconds))
   }
 
-  /// Returns the date as IMF-fixdate, in whole seconds, rounded down. Dates outside the years 0 to
-  /// 9999 become the first or the last that can be written.
+  /// The date as IMF-fixdate, in whole seconds, rounded down; the nearest of the years 0 to 9999.
   package static func format(_ date: Date) -> String {
     let seconds = date.timeIntervalSince1970
     let bounded = min(max(seconds.isNaN ? 0 : seconds, -62_167_219_200), 253_402_300_799)

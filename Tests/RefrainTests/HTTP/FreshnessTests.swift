@@ -28,6 +28,9 @@ import Testing
     (["Expires": "0", "Last-Modified": date(-1000)], 0),
     // Invalid dates: stale, although the date can be guessed (RFC 9111 §5.3).
     (["Expires": date(100).replacing("GMT", with: "UTC")], 0),
+    (["Expires": date(100).replacing(", ", with: ",  ")], 0),
+    (["Expires": "Thu, 18-Aug-2050 02:01:18 GMT"], 0),
+    (["Expires": "Thu, 8 Aug 2050 02:01:18 GMT"], 0),
     (["Expires": "Thu, 18 aug 2050 02:01:18 GMT"], 0),
     (["Last-Modified": date(-1000).replacing("GMT", with: "UTC")], 0),
     // An Age that is no number of seconds is ignored (RFC 9111 §5.1).

@@ -21,23 +21,30 @@ import Testing
   }
 
   @Test(arguments: [
-    "Sun, 06  Nov 1994 08:49:37 GMT", "Sun,  6 Nov 1994 08:49:37 GMT",
-    "Sun, 06-Nov-1994 08:49:37 GMT", "Sun, 06-Nov-94 08:49:37 GMT",
-    "Sunday, 06 Nov 94 08:49:37 GMT", "Sun 06 Nov 1994 8:49:37 GMT", "Sun Nov 06 08:49:37 1994",
+    ("Sun, 06 Nov 1994 08:49:37 GMT", true), ("Sunday, 06-Nov-94 08:49:37 GMT", true),
+    ("Sun Nov  6 08:49:37 1994", true), ("Wed Nov 16 08:49:37 1994", true),
+    ("Wednesday, 16-Nov-94 08:49:37 GMT", true), ("\tSun, 06 Nov 1994 08:49:37 GMT ", true),
+    ("Sun, 06 Nov 1994 08:49:37 UTC", false), ("Sun, 06  Nov 1994 08:49:37 GMT", false),
+    ("Sun,  06 Nov 1994 08:49:37 GMT", false), ("Sun, 6 Nov 1994 08:49:37 GMT", false),
+    ("Sun, 06-Nov-1994 08:49:37 GMT", false), ("Sun, 06-Nov-94 08:49:37 GMT", false),
+    ("Sunday, 06-Nov-1994 08:49:37 GMT", false), ("Sunday, 06 Nov 94 08:49:37 GMT", false),
+    ("Sunday, 06-Nov-94 08:49:37 UTC", false), ("Sunday, 6-Nov-94 08:49:37 GMT", false),
+    ("Sun Nov 6 08:49:37 1994", false), ("Sun Nov 06 08:49:37 1994", true),
+    ("Sun, 30 Feb 1994 08:49:37 GMT", false), ("Sun, 06 Nov 1994 24:49:37 GMT", false),
+    ("Sun, 06 nov 1994 08:49:37 GMT", false), ("0", false), ("", false),
   ])
-  func `The words count, whatever separates them`(_ text: String) {
-    #expect(HTTPDate.parse(text) == Self.example)
+  func `Only exact dates are accepted`(_ text: String, _ isOne: Bool) {
+    #expect((HTTPDate.parse(text) != nil) == isOne, "\(text.debugDescription)")
   }
 
   @Test(arguments: [
     "", "0", "-1", "GMT", "Sun, 30 Feb 1994 08:49:37 GMT", "Wed, 29 Feb 1995 08:49:37 GMT",
     "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
-    "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:60 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
     "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 PST",
-    "Sun, 06 Nov 1994 08:49:37 UTC", "So, 06 Nov 1994 08:49:37 GMT",
-    "Sun, 06 Nov 1994 08.49.37 GMT", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37",
-    "Sun, +6 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 19940 08:49:37 GMT",
-    "Sun, 99999999999999999999 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 8:49:37 GMT", "Sun, 06 Nov 94 08:49:37 GMT", "So, 06 Nov 1994 08:49:37 GMT",
+    "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37", "Sun, +6 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 19940 08:49:37 GMT",
     "Sun, 06 Nov 1994 08:49:37 GMT, Sun, 06 Nov 1994 08:49:37 GMT",
     "Sun, ٠٦ Nov 1994 08:49:37 GMT",
   ])
