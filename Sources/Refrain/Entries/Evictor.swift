@@ -85,7 +85,6 @@ actor Evictor {
   private func evictOldest(_ bytes: Int64, most: Int = .max) -> Int64 {
     let time = budget.wallSeconds
     var (freed, count): (Int64, Int) = (0, 0)
-    // Those that others use.
     var spared: Set<String> = []
     while freed < bytes, count < most,
       let entry = budget.index.withLock({ [spared] in $0.next(at: time, except: spared) })

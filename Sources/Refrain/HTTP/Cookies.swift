@@ -121,7 +121,9 @@ extension Cookie {
       case "secure": isSecure = true
       case "path" where value.hasPrefix("/"): path = value
       case "max-age": expires = Int(value).map { now.addingTimeInterval(Double($0)) } ?? expires
-      case "expires": expires = HTTPDate.parse(value) ?? expires
+      case "expires":
+        expires =
+          HTTPDate.parse(value) ?? HTTPDate.parse(value.replacing("-", with: " ")) ?? expires
       case "domain": domain = String(value.trimmingPrefix(".")).lowercased()
       default: break
       }

@@ -73,8 +73,7 @@ extension Validator {
     }
     // A strong tag makes a date unnecessary.
     if lastModified == nil, other.lastModified != nil, ifRange == nil {
-      (lastModified, isLateLastModified) = (other.lastModified, true)
-      isStrongLastModified = false
+      (lastModified, isLateLastModified, isStrongLastModified) = (other.lastModified, true, false)
       return true
     }
     return false
