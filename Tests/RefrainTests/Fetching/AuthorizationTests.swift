@@ -51,7 +51,7 @@ import Testing
   }
 
   /// As apps do whose hook waits for one new token.
-  @Test func `Many resources that are authorized at the same moment are all requested anew`()
+  @Test func `Resources that are refused together are all requested with their new tokens`()
     async throws
   {
     let hook = Hook()
