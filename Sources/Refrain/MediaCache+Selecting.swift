@@ -8,14 +8,7 @@ extension MediaCache {
     _ resource: Resource, on terms: ReadTerms, fill: FillPolicy? = nil,
     key: CacheKey? = nil, isBackground: Bool = false
   ) async throws -> MediaReader {
-    guard let authority = WebURL(resource.url.absoluteString)?.authority,
-      !authority.isEmpty, !authority.hasPrefix(":")
-    else {
-      throw MediaCacheError(
-        .badURL, "\(resource.url.withoutUserInfo.absoluteString) is not an http or https URL.",
-        remedy: "Give the URL in full, as https://host/path.")
-    }
-    let resource = completed(resource)
+    let resource = try completed(checked(resource))
     var (key, terms) = (key ?? requestKey(for: resource), terms)
     // A representation may vary by more fields than the one found first, and so on.
     for _ in 0..<6 {
@@ -38,6 +31,18 @@ extension MediaCache {
       remedy: "Correct the Vary header at the origin.")
   }
 
+  @inline(never)
+  private func checked(_ resource: Resource) throws -> Resource {
+    guard let authority = WebURL(resource.url.absoluteString)?.authority,
+      !authority.isEmpty, !authority.hasPrefix(":")
+    else {
+      throw MediaCacheError(
+        .badURL, "\(resource.url.withoutUserInfo.absoluteString) is not an http or https URL.",
+        remedy: "Give the URL in full, as https://host/path.")
+    }
+    return resource
+  }
+
   /// Returns what is known of the resource, after the response to another request with other
   /// headers, by which it may vary; nil if this reader's request is the first.
   private func known(
@@ -45,23 +50,29 @@ extension MediaCache {
   ) async throws -> StoredResponse? {
     for _ in 0..<6 {
       if let known = entry.current?.withState({ $0.known }) { return known }
-      let asked = entry.resource
-      if asked.headers == resource.headers, Credentials.of(asked) == Credentials.of(resource) {
-        return nil
-      }
-      let (generation, id) = try reader.current()
-      let isFirst = generation.withState { state in
-        guard !state.isAsked(byOthersThan: id) else { return false }
-        // Before another reader can attach and take the previous request for its own.
-        entry.renew(resource, &state)
-        return true
-      }
-      if isFirst { return nil }
+      if try isFirst(reader, of: entry, resource) { return nil }
       // If the other request fails, this one may succeed.
       _ = try? await reader.contentInformation()
       try Task.checkCancellation()
     }
     return nil
+  }
+
+  @inline(never)
+  private func isFirst(
+    _ reader: MediaReader, of entry: Entry, _ resource: Resource
+  ) throws -> Bool {
+    let asked = entry.resource
+    if asked.headers == resource.headers, Credentials.of(asked) == Credentials.of(resource) {
+      return true
+    }
+    let (generation, id) = try reader.current()
+    return generation.withState { state in
+      guard !state.isAsked(byOthersThan: id) else { return false }
+      // Before another reader can attach and take the previous request for its own.
+      entry.renew(resource, &state)
+      return true
+    }
   }
 
   func completed(_ resource: Resource) -> Resource {

@@ -65,6 +65,7 @@ final class EntryRequests: Sendable {
   /// The last chain of redirects that led to a resource.
   var chain: (of: Resource, RequestChain)? {
     get { state.withLock { $0.chain } }
+    @inline(never)
     set { state.withLock { $0.chain = newValue } }
   }
 

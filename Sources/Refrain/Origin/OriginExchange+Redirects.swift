@@ -4,8 +4,7 @@ import Foundation
 /// What does not wait is not inlined: a task's memory holds the frames of all that it awaits.
 extension OriginExchange {
   func follow(_ request: OriginRequest, for resource: Resource) async throws -> Response {
-    if wanted.usesShortcut, let (asked, earlier) = requests.chain, asked == resource {
-      let shortcut = RequestChain(request: request, after: earlier, at: origin.now.wall)
+    if let shortcut = shortcut(request, resource) {
       // An error is that of a URL which need not be the resource's any more.
       if let response = try? await follow(shortcut, for: resource), response.isUseful {
         return response
@@ -14,6 +13,14 @@ extension OriginExchange {
     }
     requests.chain = nil
     return try await follow(RequestChain(request: request), for: resource)
+  }
+
+  @inline(never)
+  private func shortcut(_ request: OriginRequest, _ resource: Resource) -> RequestChain? {
+    guard wanted.usesShortcut, let (asked, earlier) = requests.chain, asked == resource else {
+      return nil
+    }
+    return RequestChain(request: request, after: earlier, at: origin.now.wall)
   }
 
   private func follow(_ start: RequestChain, for resource: Resource) async throws -> Response {
@@ -63,6 +70,19 @@ extension OriginExchange {
   }
 
   private func send(_ chain: RequestChain, for resource: Resource) async throws -> Response {
+    let asked = try asked(chain, for: resource)
+    let requestTime = origin.now.wall
+    let response: OriginResponse
+    do {
+      response = try await origin.transport.send(asked.chain.request)
+    } catch let error as TransportError where error.cause == .privateAddress {
+      throw resource.filter?.refusal(error.reason) ?? error
+    }
+    return try await decoded(received(response, to: asked, requestTime: requestTime))
+  }
+
+  @inline(never)
+  private func asked(_ chain: RequestChain, for resource: Resource) throws -> Asked {
     var chain = chain
     let url = chain.request.url
     chain.request.requiresPublicAddress =
@@ -72,15 +92,7 @@ extension OriginExchange {
     chain.request.onInterim = { [onInterim] in onInterim($0, $1, given) }
     expectHead()
     requests.countRequest()
-    let requestTime = origin.now.wall
-    let response: OriginResponse
-    do {
-      response = try await origin.transport.send(chain.request)
-    } catch let error as TransportError where error.cause == .privateAddress {
-      throw resource.filter?.refusal(error.reason) ?? error
-    }
-    let asked = Asked(chain, for: resource, given: given)
-    return try await decoded(received(response, to: asked, requestTime: requestTime))
+    return Asked(chain, for: resource, given: given)
   }
 
   @inline(never)

@@ -28,6 +28,7 @@ public final class MediaReader: Sendable {
 
   /// Creates a reader of an entry that is held for it, and released if this throws. Without a
   /// `generation`, it may leave the current one until it has read.
+  @inline(never)
   init(
     entry: Entry, resource: Resource? = nil, generation settled: Generation? = nil,
     fill: FillPolicy, isBackground: Bool = false, terms: ReadTerms = ReadTerms()
@@ -220,11 +221,7 @@ public final class MediaReader: Sendable {
   /// Returns the known response, waiting as `contentInformation()` does. From here on the reader
   /// stays with its generation: a caller that announces it must not read the bytes of another one.
   package func settle() async throws -> StoredResponse {
-    let generation = try await find(at: nil) { state, id in
-      let found = state.lookUpInformation(id)
-      if case .found = found { state.readers[id]?.hasRead = true }
-      return found
-    }.generation
+    let generation = try await find(at: nil) { $0.settle($1) }.generation
     guard let known = generation.withState({ $0.known }) else { throw GenerationState.closed }
     return known
   }

@@ -4,8 +4,9 @@ import Refrain
 import RefrainStreams
 
 /// Responds to GET and HEAD from the cache, which fetches missing bytes; or with what the origin sends,
-/// unchanged and not stored.
-struct CachedAnswer: Sendable {
+/// unchanged and not stored. An object: each function that a task awaits keeps its copies of a value
+/// in the task's memory.
+final class CachedAnswer: Sendable {
   let exchange: Exchange
   /// Nil for all, and for HEAD.
   let range: RequestedRange?
@@ -14,7 +15,7 @@ struct CachedAnswer: Sendable {
   private let resourceKey: CacheKey
   /// In a shared cache another one for each set of credentials (RFC 9111 §3.5).
   let key: CacheKey
-  private(set) var terms = ReadTerms()
+  let terms: ReadTerms
   /// Whether the client requests a range of a segment that the origin may still write.
   let isGrowing: Bool
 
@@ -29,30 +30,32 @@ struct CachedAnswer: Sendable {
     let asked = Resource(url: url, headers: exchange.fields)
     key = service.shared == nil ? resourceKey : Credentials.key(resourceKey, for: asked)
     isGrowing = range != nil && service.parts.isGrowing(url)
+    var terms = ReadTerms()
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
     terms.onInterim = exchange.onInterim
     terms.audience = service.rules.servesOnePlay ? .player : .client
     terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
     terms.followsStaleDirectives = service.shared != nil
-    if service.shared == nil { relaxTerms() }
+    if service.shared == nil { Self.relax(&terms, for: exchange) }
     if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
     if !isGrowing {
       terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
     }
+    self.terms = terms
   }
 
   /// Relaxes the terms for manifests and parts of streams: VLC and many origins send `no-cache` with
   /// all of them. RFC 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a
   /// private cache does so all the same, so that a stored stream plays.
-  private mutating func relaxTerms() {
+  private static func relax(_ terms: inout ReadTerms, for exchange: Exchange) {
     if Manifest.isNamed(mimeType: nil, url: exchange.url) {
       terms.acceptsForbidden = true
       guard terms.directives.noCache else { return }
       // A stored manifest is used if the origin cannot be reached.
       terms.directives.noCache = false
       terms.directives.maxAge = 0
-    } else if service.parts.contains(exchange.url) {
+    } else if exchange.service.parts.contains(exchange.url) {
       terms.acceptsForbidden = true
       terms.directives.noCache = false
       terms.directives.maxStale = .max
@@ -89,12 +92,7 @@ struct CachedAnswer: Sendable {
   }
 
   private func respond() async throws {
-    if !terms.directives.noStore || terms.directives.onlyIfCached,
-      let stored = service.shared?.response(
-        on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
-    {
-      return try await exchange.pass(stored)
-    }
+    if let stored = remembered { return try await exchange.pass(stored) }
     try checkIsForCache()
     let selected = try await confirmed(try await select(terms))
     defer { selected.reader.cancel() }
@@ -105,11 +103,7 @@ struct CachedAnswer: Sendable {
       return try await exchange.redirect(to: location)
     }
     if selected.isManifest == true, try await respondWithManifest(selected) { return }
-    if service.rules.fetchesWhole, !selected.known.freshness.noStore {
-      var whole = resource
-      whole.key = selected.reader.key
-      service.fills.begin(whole)
-    }
+    fillIfWanted(selected)
     // A manifest may have to be rewritten next time.
     if selected.isManifest == false { holdOpen(selected) }
     try await send(selected)
@@ -117,7 +111,17 @@ struct CachedAnswer: Sendable {
 
   // MARK: What the cache may serve
 
+  private var remembered: SharedMemory.Response? {
+    @inline(never)
+    get {
+      guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
+      return service.shared?.response(
+        on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
+    }
+  }
+
   /// - Throws: `Elsewhere` if the cache is not asked.
+  @inline(never)
   private func checkIsForCache() throws {
     let isUncacheable = service.isUncacheable(memory)
     if terms.directives.onlyIfCached {
@@ -168,6 +172,7 @@ struct CachedAnswer: Sendable {
     504, "The resource is not fully cached, and only-if-cached was requested.")
 
   /// - Throws: `Elsewhere` if the selected response is for other clients.
+  @inline(never)
   private func checkIsForClient(_ selected: SelectedResponse) throws {
     let (reader, known) = (selected.reader, selected.known)
     guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
@@ -207,6 +212,7 @@ struct CachedAnswer: Sendable {
 
   /// Begins to confirm a stale response served without a request, where the origin permits that to
   /// shared caches (RFC 5861 §3). Up to 1 MiB of a new version comes with that.
+  @inline(never)
   private func confirmIfStale(_ selected: SelectedResponse) {
     let (reader, freshness) = (selected.reader, selected.known.freshness)
     let now = service.cache.now.wall
@@ -226,7 +232,16 @@ struct CachedAnswer: Sendable {
     service.fills.confirm(resource, on: terms, wanted.lowerBound..<end)
   }
 
+  @inline(never)
+  private func fillIfWanted(_ selected: SelectedResponse) {
+    guard service.rules.fetchesWhole, !selected.known.freshness.noStore else { return }
+    var whole = resource
+    whole.key = selected.reader.key
+    service.fills.begin(whole)
+  }
+
   /// Further requests for the entry are then served at once.
+  @inline(never)
   private func holdOpen(_ selected: SelectedResponse) {
     let (reader, known) = (selected.reader, selected.known)
     let target = delivery.request.head.target
@@ -248,6 +263,7 @@ struct CachedAnswer: Sendable {
 
   /// Returns where to redirect the client. A playlist found at another URL is redirected, because
   /// its references are relative to that URL; so is a page whose own URL players need.
+  @inline(never)
   private func redirection(_ selected: SelectedResponse) -> String? {
     // Scripts send playlists and segments as `text/html` too, if they set no type.
     let isPage =

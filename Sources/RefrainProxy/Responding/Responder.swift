@@ -61,20 +61,27 @@ struct Responder: Sendable {
       _ = try service.routes.ownTarget(of: request)
       return try await ask([open.handler], target: head.target)
     }
-    let own = service.rules.handlers
-    guard !front.handlers.isEmpty || !own.isEmpty else { return false }
-    var target = String(try service.routes.ownTarget(of: request))
-    guard service.routes.mayBeOurs(target: target) else { return false }
-    if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
+    guard let target = try handlersTarget(front) else { return false }
     delivery.note { $0.isSilent = true }
     if try await ask(front.handlers, target: target) { return true }
     delivery.note { $0.isSilent = false }
+    let own = service.rules.handlers
     guard !own.isEmpty, target.hasPrefix("/"), head.method != "TRACE" else { return false }
     // Those that may change something. A page of another site can have the browser send them.
     if !["GET", "HEAD", "OPTIONS"].contains(head.method) {
       try service.rules.checkSite(of: head.method, head.fields)
     }
     return try await ask(own, target: target)
+  }
+
+  /// Returns the target as handlers see it, without the token; nil if it can be none of theirs.
+  @inline(never)
+  private func handlersTarget(_ front: FrontHandlers) throws -> String? {
+    guard !front.handlers.isEmpty || !service.rules.handlers.isEmpty else { return nil }
+    var target = String(try service.routes.ownTarget(of: request))
+    guard service.routes.mayBeOurs(target: target) else { return nil }
+    if let token = service.routes.token { target.removeFirst(1 + token.utf8.count) }
+    return target
   }
 
   /// Returns whether one of them has responded.

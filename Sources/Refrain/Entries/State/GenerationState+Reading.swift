@@ -120,6 +120,14 @@ extension GenerationState {
       ?? (isOver ? .failed(Self.changed) : .wait)
   }
 
+  /// From here on the reader stays with this generation.
+  @inline(never)
+  mutating func settle(_ id: ReaderID) -> Lookup<ContentInformation> {
+    let found = lookUpInformation(id)
+    if case .found = found { readers[id]?.hasRead = true }
+    return found
+  }
+
   private func available(
     to id: ReaderID, _ reader: Reader, at offset: Int64
   ) -> Lookup<AvailableBytes> {

@@ -130,6 +130,7 @@ extension GenerationState {
   var freshness: Freshness? { representation.freshness }
   /// The same object until something changes; nil before the first response.
   var known: StoredResponse? {
+    @inline(never)
     mutating get {
       if lastKnown == nil { lastKnown = StoredResponse(representation) }
       return lastKnown
