@@ -206,7 +206,8 @@ final class Entry: Sendable {
   func invalidate() {
     let now = now.wall
     current?.withState { state in
-      state.representation.outdate(since: now)
+      state.representation.freshness?.isOutdated = true
+      state.representation.invalidatedAt = now
       state.storage.noteRecordStale()
     }
   }

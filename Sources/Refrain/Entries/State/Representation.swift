@@ -62,12 +62,6 @@ struct Representation: Sendable {
     validator.replacements = replacements > 0 ? replacements : nil
   }
 
-  /// Requires a revalidation before the next use; `time` is for `invalidatedAt` (RFC 9111 §4.4).
-  mutating func outdate(since time: Date? = nil) {
-    freshness?.isOutdated = true
-    if let time { invalidatedAt = time }
-  }
-
   var longestDocument: Int64 { documents?.longest ?? 0 }
 
   private var isNamedDocument: Bool {
