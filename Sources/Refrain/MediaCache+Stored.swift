@@ -25,14 +25,10 @@ extension MediaCache {
   /// Whether a document is stored under the key, or nothing that can be read. What was stored
   /// without rules is one if it is named so.
   package func mayBeDocument(_ key: CacheKey, by rules: any DocumentRules) async -> Bool {
-    guard let known = await storedResponse(for: key) else { return true }
+    let response = await IOThreads.background.run { stored.response(for: key) }
+    guard let known = response else { return true }
     let (type, url) = (known.information.mimeType, known.information.finalURL)
     return known.freshness.pace != nil || rules.isDocument(mimeType: type, url: url)
-  }
-
-  func storedResponse(for key: CacheKey) async -> StoredResponse? {
-    let stored = stored
-    return await IOThreads.background.run { stored.response(for: key) }
   }
 
   package struct StoredAmount: Sendable, Hashable {
