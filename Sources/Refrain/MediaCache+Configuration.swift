@@ -139,9 +139,8 @@ extension MediaCache {
   @discardableResult
   public func setLimit(_ limit: Int64?) async -> Bool {
     budget.limit = limit
-    let evictor = evictor
     // To its end, even if the caller's task is cancelled.
-    return await Task(executorPreference: IOThreads.background) {
+    return await Task(executorPreference: IOThreads.background) { [evictor] in
       await evictor.makeRoom(for: 0)
     }.value
   }

@@ -118,8 +118,7 @@ extension MediaCache {
   /// Writes a small unnamed file in the cache directory and syncs it, however long the disk takes.
   /// Returns `works`, `full`, or what failed.
   package func tryDisk() async -> String {
-    let budget = budget
-    return await IOThreads.trial.run {
+    await IOThreads.trial.run {
       let disk = budget.disk
       let path = "\(budget.directory)/trial-\(UUID().uuidString)"
       do throws(DiskError) {

@@ -54,7 +54,6 @@ extension MediaCache {
   func look<Found: Sendable>(
     at keys: Set<CacheKey>, _ look: @Sendable @escaping (StoredEntries) -> Found
   ) async -> Found {
-    let stored = stored
     // Held: what an entry has in memory is not on disk yet. What was being closed is, by now.
     var held: [Entry] = []
     for key in keys {
