@@ -96,11 +96,9 @@ final class EntryTable: Sendable {
     return nil
   }
 
-  var keys: [CacheKey] { state.withLock { Array($0.slots.keys) } }
-
   func settledEntries(_ isMeant: (CacheKey) -> Bool = { _ in true }) async throws -> [Entry] {
     var entries: [Entry] = []
-    for key in keys where isMeant(key) {
+    for key in state.withLock({ Array($0.slots.keys) }) where isMeant(key) {
       try Task.checkCancellation()
       if let entry = await settledEntry(for: key) { entries.append(entry) }
     }
