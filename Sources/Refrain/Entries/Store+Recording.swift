@@ -216,11 +216,7 @@ extension Store {
 
   private func replace(_ last: Generation, of entry: Entry, by next: GenerationState) -> Bool {
     guard entry.startAnew(after: last, with: next) else { return false }
-    last.withState { state in
-      state.storage.refuse(.purged)
-      state.filesRemoved()
-      if state.readers.isEmpty { state.supersede() }
-    }
+    last.withState { $0.filesRemoved() }
     return true
   }
 

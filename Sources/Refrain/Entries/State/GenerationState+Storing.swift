@@ -114,6 +114,7 @@ extension GenerationState {
     storage.remove(hasReaders: !readers.isEmpty)
     guard readers.isEmpty else { return }
     for (id, fetch) in fetches.all where !fetch.isConfirmation { fetches[id]?.endAtPosition() }
+    supersede()
   }
 
   /// `record` is that of the stored entry; nil if there is nothing readable.

@@ -85,12 +85,8 @@ struct StoredBytes: Sendable {
 
   /// Stops storing after a removal: readers go on with the open file, then from memory.
   mutating func remove(hasReaders: Bool) {
-    if hasReaders {
-      stopWriting()
-      refuse(.purged)
-    } else {
-      vanish()
-    }
+    if hasReaders { stopWriting() } else { vanish() }
+    refuse(.purged)
     recordedChanges = changes
   }
 
