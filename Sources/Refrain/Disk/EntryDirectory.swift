@@ -66,11 +66,8 @@ struct EntryDirectory: Sendable {
     }
   }
 
-  /// Another process reads the entry, of which nothing was removed.
-  struct InUse: Error {}
-
   /// Removes the entry, or frees at least the last `bytes` stored, in whole blocks, and returns its
-  /// key, if it has a record. The caller holds its `WriterLock`.
+  /// key; nil if it has no record, or is in use, and stays. The caller holds its `WriterLock`.
   func evict(_ bytes: Int64?) throws -> CacheKey? {
     var record: EntryRecord?
     do throws(Problem) {
@@ -84,7 +81,8 @@ struct EntryDirectory: Sendable {
       file = try EntryFile(path: data, mode: .readWrite, lock: .exclusive, disk: disk)
     }
     defer { withExtendedLifetime(file) {} }
-    if file?.isLocked == false { throw InUse() }
+    // Another process reads it.
+    if file?.isLocked == false { return nil }
     if let bytes, let file, case .success = file.locking {
       try shorten(file, by: bytes)
     } else {

@@ -127,8 +127,6 @@ actor Evictor {
       }
       if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
       return freed
-    } catch is EntryDirectory.InUse {
-      // Another process reads it.
     } catch {
       let text = directory.writtenRecord?.url ?? directory.path
       report(.warning("\(text) could not be evicted: \(error)."))
