@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 package import Foundation
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
+#if canImport(Darwin)
   import Darwin
 #endif
 
