@@ -129,12 +129,10 @@ final class Entry: Sendable {
     return current
   }
 
-  func emptyState() -> GenerationState { starter.emptyState(of: resource) }
-
   /// Its files replace those of the last one, whose record is out of date.
   func emptyState(after last: Generation) -> GenerationState {
-    var state = emptyState()
-    state.storage.replaced = last.withState(\.storage.last)
+    var state = starter.emptyState(of: resource)
+    state.storage.replaced = last.withState { $0.generationID ?? $0.storage.replaced }
     state.storage.noteRecordStale()
     return state
   }

@@ -209,7 +209,7 @@ extension Store {
   func noticeRemoval(of entry: Entry) {
     // No other process changes the files of a writer.
     guard writer == nil, let last = entry.current, last.isRemoved else { return }
-    if replace(last, of: entry, by: load(entry.emptyState()).state) {
+    if replace(last, of: entry, by: load(entry.starter.emptyState(of: entry.resource)).state) {
       events.send(.generationChanged(key))
     }
   }

@@ -45,8 +45,6 @@ struct StoredBytes: Sendable {
 
   var isPrepared: Bool { file != nil && journal != nil }
 
-  var last: String? { generationID ?? replaced }
-
   mutating func begin(_ id: String, in file: EntryFile, _ journal: JournalFile?) {
     (generationID, self.file, self.journal) = (id, file, journal)
     accounted = (0, 0)
