@@ -59,14 +59,12 @@ extension MediaCache {
   ///   does what is left.
   @discardableResult
   public func unpin(_ key: CacheKey) async throws -> Bool {
-    let wasPinned = try await IOThreads.background.run {
-      try changePin(of: key) { try $0.unpin() }
+    let name = KeyHash.name(of: key)
+    let (wasPinned, record) = try await IOThreads.background.run {
+      let wasPinned = try changePin(of: key) { try $0.unpin() }
+      return (wasPinned, budget.entryDirectory(named: name).writtenRecord)
     }
     // Even without a pin: an earlier call may have failed after it lifted the pin.
-    let name = KeyHash.name(of: key)
-    let record = await IOThreads.background.run {
-      budget.entryDirectory(named: name).writtenRecord
-    }
     if !isShared, record?.freshness.noStore == true {
       await table.settledEntry(for: key)?.current?.withState { $0.obeyNoStore() }
       let removed = try await stored.remove([name], at: now.wall)
