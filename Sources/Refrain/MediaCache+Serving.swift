@@ -6,9 +6,7 @@ extension MediaCache {
   /// Records that a request may have changed the resource (RFC 9111 §4.4).
   package func invalidate(_ resource: Resource) async throws {
     let key = key(for: resource)
-    if table.openEntry(for: key) == nil {
-      guard try await self.entry(for: key) != nil else { return }
-    }
+    if table.openEntry(for: key) == nil, try await self.entry(for: key) == nil { return }
     let entry = try await entry(for: key, completed(resource))
     defer { entry.release() }
     entry.invalidate()
