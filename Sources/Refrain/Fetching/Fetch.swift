@@ -114,7 +114,7 @@ struct Fetch: Sendable {
       if isShort { gate.count(-1) }
       generation.withState { state in
         state.announce(id)
-        state.fetches[id]?.endBody()
+        state.fetches[id]?.phase = .asking
       }
     }
     var body = response.audio { note in tell { $0.note(note) } }

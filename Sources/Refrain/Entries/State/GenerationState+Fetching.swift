@@ -48,8 +48,6 @@ extension GenerationState {
 
     mutating func endRest() { if isResting { phase = .asking } }
 
-    mutating func endBody() { if isReceiving { phase = .asking } }
-
     mutating func beginWhole(to end: Int64) {
       (phase, isWhole, range, position) = (.whole, true, 0..<end, 0)
     }
