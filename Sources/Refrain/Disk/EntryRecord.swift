@@ -94,8 +94,6 @@ extension EntryDirectory {
     var file: EntryFile?
     var warning: String?
 
-    var syncedSpans: RangeSet<Int64> { spans.intersection(RangeSet(record.spans)) }
-
     /// `spans` without those beyond the end of the data file.
     var spansInFile: RangeSet<Int64> {
       spans.intersection(RangeSet(0..<min(data?.size ?? 0, record.length ?? .max)))

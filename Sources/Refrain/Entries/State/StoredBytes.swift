@@ -59,7 +59,7 @@ struct StoredBytes: Sendable {
     let found = contents.spans.subtracting(lost)
     let isKnown = generationID == contents.record.generation
     spans = isKnown ? found.union(spans) : found
-    synced = contents.syncedSpans.subtracting(lost)
+    synced = found.intersection(RangeSet(contents.record.spans))
     (generationID, file) = (contents.record.generation, contents.file)
     self.journal = journal
     _ = account(allocated)
