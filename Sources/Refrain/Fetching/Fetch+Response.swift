@@ -16,7 +16,7 @@ extension Fetch {
       let known = state.info == nil ? nil : isConfirming ? request.known : state.knownToCheck
       let check = ResponseCheck(
         asked: request.range, known: known, sentIfRange: request.ifRange != nil,
-        isNoPage: state.isNoPage(at: url))
+        isNoPage: state.info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? false)
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
       if isConfirming {
         switch verdict {

@@ -90,10 +90,6 @@ struct GenerationState: Sendable {
     establish(information)
   }
 
-  func isNoPage(at url: URL) -> Bool {
-    info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? false
-  }
-
   mutating func supersede() {
     if life != .closed { life = .superseded }
     // Its blocks are in use until it is closed.
