@@ -209,9 +209,7 @@ public final class MediaCache: Sendable {
   ///   `CancellationError`, with nothing removed.
   @discardableResult
   public func remove(_ key: CacheKey) async throws -> Int64? {
-    var selection = PurgeSelection()
-    selection.keys = [key]
-    let outcome = try await purge(selection)
+    let outcome = try await purge(PurgeSelection(keys: [key]))
     if let failure = outcome.failures.first { throw failure }
     return outcome.freedBytes > 0 ? outcome.freedBytes : nil
   }

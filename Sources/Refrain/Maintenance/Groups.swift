@@ -28,9 +28,7 @@ extension MediaCache {
   public func remove(
     group key: CacheKey, progress: (@Sendable (EntryProgress) -> Void)? = nil
   ) async throws -> RemovedGroup? {
-    var selection = PurgeSelection()
-    (selection.keys, selection.group) = ([key], key)
-    let removed = try await purge(selection, progress: progress)
+    let removed = try await purge(PurgeSelection(keys: [key], group: key), progress: progress)
     if let failure = removed.failures.first { throw failure }
     guard removed.entries > 0 else { return nil }
     let parts = removed.entries - (removed.resources.contains(key) ? 1 : 0)

@@ -111,14 +111,16 @@ package struct RemovedEntries: Sendable {
 /// The entries that a removal concerns. A pure value.
 package struct PurgeSelection: Sendable, Hashable {
   /// The keys of resources, with all their representations.
-  package var keys: Set<CacheKey> = []
+  package var keys: Set<CacheKey>
   /// The key of the first resource of a group, for the parts of the group.
   var group: CacheKey?
   /// The beginnings of normalized URLs, at least with the slash after the host.
   package private(set) var prefixes: Set<String> = []
   package var isEverything = false
 
-  package init() {}
+  package init(keys: Set<CacheKey> = [], group: CacheKey? = nil) {
+    (self.keys, self.group) = (keys, group)
+  }
 
   package var isEmpty: Bool { keys.isEmpty && !needsSearch }
 
