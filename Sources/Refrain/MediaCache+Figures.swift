@@ -73,8 +73,7 @@ public struct CacheProgress: Sendable, Hashable {
   public var storedBytes: Int64 { spans.byteCount }
 
   public var isComplete: Bool {
-    guard let length else { return false }
-    return spans.end(from: 0) >= length
+    length.map { spans.end(from: 0) >= $0 } ?? false
   }
 
   /// The stored fraction, from 0 (nothing) to 1 (all); nil while the length is unknown.

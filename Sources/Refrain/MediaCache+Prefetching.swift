@@ -25,9 +25,7 @@ extension MediaCache {
       } catch let error as MediaCacheError where attemptsLeft > 0 {
         // A removal, or another process, may have the entry for a moment; opened again, a resource
         // that has changed is replaced.
-        guard [.inUse, .resourceChanged].contains(error.code) else {
-          throw error
-        }
+        guard [.inUse, .resourceChanged].contains(error.code) else { throw error }
         attemptsLeft -= 1
         received += reader.statistics.bytesFromOrigin
         try await Task.sleep(for: .milliseconds(600))

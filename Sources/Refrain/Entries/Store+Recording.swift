@@ -233,7 +233,5 @@ extension Store {
     try keepsRecord ? directory.removeOthers(than: []) : directory.removeFiles()
   }
 
-  private func countGrowth() {
-    if writer != nil { budget.conclude(name, isLast: false) }
-  }
+  private func countGrowth() { if writer != nil { budget.conclude(name, isLast: false) } }
 }
