@@ -105,7 +105,6 @@ extension StoredEntries {
       record.key == key.rawValue, record.file == entry.file.lastPathComponent,
       let url = URL(string: record.finalURL), let file = try? RegularFile(entry.file)
     else { return nil }
-    defer { file.close() }
     let body = file.bytes(in: range)
     guard body.count == range.count else { return nil }
     // The record of an entry that is open is written later.

@@ -48,7 +48,6 @@ extension Player {
         .badURL, "\(url.path(percentEncoded: false)) is not a file.",
         remedy: "Give the path of a picture.")
     }
-    defer { file.close() }
     guard file.length <= artworkLimit else { throw tooLargePicture }
     return Data(file.bytes(in: 0..<file.length))
   }

@@ -127,7 +127,7 @@ enum WriterLock {
   }
 }
 
-/// A local file that is read, and may be shortened meanwhile. Its calls block.
+/// A local file that is read, and may be shortened meanwhile. Its calls block. Closes by itself.
 package struct RegularFile {
   private let handle: FileHandle
   /// As it was when the file was opened.
@@ -149,6 +149,4 @@ package struct RegularFile {
     guard (try? handle.seek(toOffset: UInt64(range.lowerBound))) != nil else { return [] }
     return [UInt8]((try? handle.read(upToCount: range.count)) ?? Data())
   }
-
-  package func close() { try? handle.close() }
 }

@@ -107,7 +107,6 @@ final class PlayChapters {
       return try await IOThreads.background.run { () throws -> [Chapter] in
         // Reading a pipe would wait.
         guard let file = try RegularFile(url) else { return [] }
-        defer { file.close() }
         let end = min(file.length, Int64(Chapter.longestFile) + 1)
         return try Chapter.chapters(in: Data(file.bytes(in: 0..<end)))
       }

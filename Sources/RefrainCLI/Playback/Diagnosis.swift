@@ -56,7 +56,6 @@
       await IOThreads.background.run {
         // If it cannot be read, the error stays as it is.
         guard let file = (try? RegularFile(file)) ?? nil else { return nil }
-        defer { file.close() }
         return Data(file.bytes(in: 0..<min(file.length, Int64(count))))
       }
     }

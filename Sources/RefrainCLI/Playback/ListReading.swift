@@ -106,7 +106,6 @@ struct ListReading: Sendable {
             .badURL, "\(url.path(percentEncoded: false)) is not an ordinary file.",
             remedy: "Send the list to standard input: 'refrain play - <FILE'.")
         }
-        defer { file.close() }
         let beginning = Int64(ListKind.length)
         var bytes = Data(file.bytes(in: 0..<min(file.length, beginning)))
         guard named != nil || ListKind(beginning: bytes) != nil else { return nil }

@@ -38,8 +38,6 @@ enum MediaPicture: Sendable, Hashable {
 
   /// Blocks.
   private static func isReadable(_ file: URL) -> Bool {
-    guard let file = try? RegularFile(file) else { return false }
-    file.close()
-    return true
+    (try? RegularFile(file)) != nil
   }
 }
