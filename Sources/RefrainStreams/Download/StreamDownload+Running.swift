@@ -142,7 +142,7 @@ extension StreamDownload {
   private static func isOfPart(_ error: MediaCacheError) -> Bool {
     switch error.code {
     case .status, .redirect, .invalidResponse, .badRange, .badURL, .resourceChanged, .inUse: true
-    case .storage: error.isForbiddenStoring
+    case .storage: error == .forbidden
     case .unreachable, .networkNotAllowed, .offline, .closed: false
     }
   }

@@ -169,11 +169,9 @@ extension MediaCacheError {
     .inUse, "Another process is storing this resource.",
     remedy: "Try again when that process has ended.")
 
-  static let forbidden = Self(
+  package static let forbidden = Self(
     .storage, "The origin forbids storing this resource.",
     remedy: "Play the resource instead: playback streams it.")
-
-  package var isForbiddenStoring: Bool { self == .forbidden }
 
   static let endless = Self(
     .storage, "Live streams and resources that may have no end are not stored.",
