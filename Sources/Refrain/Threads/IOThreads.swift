@@ -64,14 +64,4 @@ package final class IOThreads: TaskExecutor {
     isOver.wait()
     return try outcome.get()
   }
-
-  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`).
-  package func runCancellably<Result: Sendable>(
-    _ work: @Sendable () throws -> Result
-  ) async throws -> Result {
-    let result = await run { Swift.Result(catching: work) }
-    // Cancelled work ends early, perhaps with another error.
-    try Task.checkCancellation()
-    return try result.get()
-  }
 }

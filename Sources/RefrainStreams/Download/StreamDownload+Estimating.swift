@@ -86,3 +86,15 @@ extension StreamDownload {
     }
   }
 }
+
+extension IOThreads {
+  /// Runs long work here, which should end early if the task is cancelled (`Task.isCancelled`).
+  func runCancellably<Result: Sendable>(
+    _ work: @Sendable () throws -> Result
+  ) async throws -> Result {
+    let result = await run { Swift.Result(catching: work) }
+    // Cancelled work ends early, perhaps with another error.
+    try Task.checkCancellation()
+    return try result.get()
+  }
+}
