@@ -33,6 +33,8 @@
       // libcurl's message alone distinguishes these.
       case CURLE_RECV_ERROR where text.contains("chunk") || (!hasHead && text.contains("header")):
         return .malformed(host, reason)
+      case CURLE_RECV_ERROR where text.hasPrefix("CONNECT tunnel failed"):
+        return .unreachable(host, "could not be reached: \(reason)")
       case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_SEND_FAIL_REWIND: return .lost(host, reason)
       default:
         return hasHead

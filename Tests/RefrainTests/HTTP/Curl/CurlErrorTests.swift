@@ -56,7 +56,7 @@
 
     @Test func `A proxy that refuses a tunnel is reported with its status`() {
       let error = error(CURLE_RECV_ERROR, "CONNECT tunnel failed, response 407")
-      #expect(error?.code == .connectionLost && error?.reason.contains("response 407") == true)
+      #expect(error?.code == .unreachable && error?.reason.contains("response 407") == true)
     }
 
     @Test func `A silent transfer is distinguished from a slow connection`() {
