@@ -13,14 +13,23 @@ final class UsageFile: Sendable {
   private let boot: UInt64
   private let disk: any Disk
 
-  /// The record used in place of the file while that is unusable, for good if it could not be
-  /// written. Also orders the threads of this process: a locked file can only be polled.
-  private let state: Mutex<(own: UsageRecord, isBroken: Bool, patience: Duration)>
+  /// Also orders the threads of this process: a locked file can only be polled.
+  private let state: Mutex<State>
+
+  private struct State {
+    /// The count as last read; of this cache alone, if the file cannot be locked or written.
+    var own: UsageRecord
+    var canLock = false
+    var isBroken = false
+    var patience = Duration.seconds(5)
+    /// To be added to the file, which could not be locked meanwhile.
+    var owed: Int64 = 0
+  }
 
   init(in directory: String, bootIdentity: String, disk: any Disk) {
     (self.directory, self.disk) = (directory, disk)
     boot = BootIdentity.number(of: bootIdentity)
-    state = Mutex((UsageRecord(boot: boot, measurements: 0), false, .seconds(5)))
+    state = Mutex(State(own: UsageRecord(boot: boot, measurements: 0)))
   }
 
   /// Changes the record. Usually blocks for some ten microseconds.
@@ -30,18 +39,28 @@ final class UsageFile: Sendable {
       // Longer than a busy machine needs: only a process that is stopped keeps the lock.
       let file = disk.openLocked("\(directory)/\(Self.name)", within: state.patience)
       state.patience = file == nil ? .milliseconds(50) : .seconds(5)
-      guard let file else { return body(&state.own) }
+      guard let file else {
+        let isThere = (try? disk.status(of: directory)) != nil
+        guard state.canLock, isThere else { return body(&state.own) }
+        // Others may store meanwhile: nothing is granted.
+        var record = state.own
+        record.measurements = -1
+        defer { state.owed += record.used - state.own.used }
+        return body(&record)
+      }
       // If the file cannot be read, the directory is measured.
       let stored = (try? file.beginning(4096)).flatMap(UsageRecord.decode)
       var record = stored.flatMap { $0.boot == boot ? $0 : nil } ?? first(after: stored)
+      record.used = max(0, record.used + state.owed)
       let result = body(&record)
+      (state.own, state.canLock, state.owed) = (record, true, 0)
       if record == stored { return result }
       do throws(DiskError) {
         try file.write(record.encoded(), at: 0)
       } catch {
         // The file would differ from this cache's count, so no cache may trust it.
         try? file.truncate(to: 0)
-        (state.own, state.isBroken) = (record, true)
+        state.isBroken = true
       }
       return result
     }
@@ -86,7 +105,8 @@ struct UsageRecord: Sendable, Equatable {
   var used: Int64 = 0
   /// The bytes ever granted, without those that were given back unwritten.
   var granted: Int64 = 0
-  /// The number of measurements that replaced the count; 0 while `used` is unknown.
+  /// The number of measurements that replaced the count; 0 while `used` is unknown, negative in a
+  /// copy whose file cannot be read.
   var measurements: Int64 = 1
   /// The most bytes that each cache may still allocate, or holds in removed files, by its number.
   var writers: [UInt64: Int64] = [:]
@@ -94,11 +114,13 @@ struct UsageRecord: Sendable, Equatable {
   static let mostWriters = 100
 
   var isMeasured: Bool { measurements > 0 }
+  var isReadable: Bool { measurements >= 0 }
 
   /// Returns the bytes to free before `bytes` more can be granted. While `used` is unknown, only
   /// some are granted to all writers together, whatever is freed.
   func shortage(of bytes: Int64, limit: Int64?) -> Int64 {
     guard let limit else { return 0 }
+    if !isReadable { return bytes }
     let excess = isMeasured ? 0 : granted + bytes - max(min(16 << 20, limit / 16), bytes)
     return max(0, used + bytes - limit, excess)
   }
@@ -116,6 +138,7 @@ struct UsageRecord: Sendable, Equatable {
   /// and what was measured with all that it may lack, the lower one is kept, unless somebody else
   /// has added files.
   mutating func endMeasurement(since start: UsageRecord, measured: Int64) {
+    guard isReadable else { return }
     let grantedSince = granted - start.granted
     let most = measured + max(0, start.writers.values.reduce(grantedSince, +))
     if isMeasured, measured <= start.used + grantedSince, used <= most { return }
@@ -191,7 +214,7 @@ struct Account: Sendable {
     // If it could not be measured, the reserve counts as written.
     let growth = before.map { (size ?? $0.bytes + bytes) - $0.bytes } ?? 0
     settle(bytes, actual: growth)
-    if growth < 0, before?.measurements == record.measurements {
+    if growth < 0, record.isReadable, before?.measurements == record.measurements {
       record.used = max(0, record.used + growth)
     }
     entries[name]?.bytes += growth

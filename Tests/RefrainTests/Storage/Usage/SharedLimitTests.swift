@@ -102,6 +102,27 @@ struct SharedLimitTests {
     #expect(try !directory.stored("d").usableSpans().isEmpty)
   }
 
+  @Test func `While the count cannot be read, resources play and nothing is stored`() async throws {
+    let limit: Int64 = 3 << 20
+    let disk = WatchedDisk()
+    let caches = try (0..<3).map { _ in try directory.cache(limit: limit, disk: disk) }
+    for name in ["a", "b", "c", "d"] { try await caches[0].prefetch(directory.url(name)) }
+    for cache in caches { #expect(await cache.figures().usedBytes >= directory.allocated) }
+    disk.fail { operation, path in
+      operation == .open && path.hasSuffix("/usage") ? EMFILE : nil
+    }
+    for (name, cache) in zip(["e", "f", "g"], caches) {
+      try await directory.expectToPlay(name, from: cache)
+      #expect(directory.allocated <= limit)
+    }
+    #expect(try directory.stored(of: ["a", "b", "c", "d"]).count == 4)
+    disk.fail(nil)
+    try await caches[1].prefetch(directory.url("h"))
+    for cache in caches { await cache.close() }
+    #expect(try directory.isWhole("h"))
+    #expect(directory.allocated <= limit && used >= directory.allocated)
+  }
+
   @Test func `Without a usable usage file, each cache keeps the limit by itself`() async throws {
     try FileManager.default.createDirectory(
       at: directory.url.appending(path: "usage"), withIntermediateDirectories: true)
