@@ -35,15 +35,17 @@ struct FailingReadTests {
     await second.close()
   }
 
-  @Test func `An entry that cannot be listed does not keep others from being evicted`()
-    async throws
-  {
+  /// Without permission, and on a damaged disk.
+  @Test(arguments: [EACCES, EIO])
+  func `An entry that cannot be listed does not keep others from being evicted`(
+    _ code: Int32
+  ) async throws {
     let before = try directory.cache(bootIdentity: "before")
     for name in ["old", "other"] { try await before.prefetch(directory.url(name)) }
     await before.close()
     let path = try directory.stored("old").directory.path
     let disk = WatchedDisk()
-    disk.fail { operation, found in operation == .list && found == path ? EACCES : nil }
+    disk.fail { operation, found in operation == .list && found == path ? code : nil }
     let limit: Int64 = 5_000_000
     let cache = try directory.cache(limit: limit, disk: disk)
     let events = cache.events(includingTraffic: false)

@@ -83,6 +83,27 @@ struct UsageOrderTests {
     #expect(budget.usage.update(\.used) == used)
   }
 
+  @Test func `A scan measures the rest of a shard beside an entry that cannot be listed`()
+    async throws
+  {
+    let shard = "\(directory.path)/entries/00"
+    for number in 1...3 {
+      try FileManager.default.createDirectory(
+        atPath: "\(shard)/\(String(repeating: "\(number)", count: 30))00",
+        withIntermediateDirectories: true)
+    }
+    // The others come after it, whatever the order of the names.
+    let damaged = try "\(shard)/\(#require(SystemFiles.names(in: shard).first))"
+    let disk = WatchedDisk()
+    disk.fail { operation, path in operation == .list && path == damaged ? EIO : nil }
+    let budget = DiskBudget(
+      directory: directory.path, limit: nil, disk: disk, clock: { Moment.now })
+    await budget.startScan().value
+    #expect(budget.index.withLock { $0.scanFailure?.code } == EIO)
+    #expect(budget.index.withLock(\.count) == 2)
+    #expect(budget.usage.update(\.isMeasured))
+  }
+
   @Test func `Known entries do not keep the others from being looked for`() async throws {
     try await directory.fill(["a"])
     let budget = DiskBudget(
