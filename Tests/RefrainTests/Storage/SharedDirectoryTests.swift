@@ -68,6 +68,34 @@ struct SharedDirectoryTests {
     }
   }
 
+  @Test func `A refreshed record keeps what another cache has recorded meanwhile`() async throws {
+    let directory = CacheDirectory(length: 2_000_000)
+    try await directory.withCache({ $0.isShared = true }) { cache in
+      try await cache.prefetch(directory.url(), range: 0..<100_000)
+    }
+    let stored = try directory.stored().directory
+    var record = try #require(stored.writtenRecord)
+    #expect(record.isSharable)
+    // As from an origin that has not sent the length yet.
+    record.length = nil
+    try stored.write(record, durably: false)
+    try await directory.withCache({ $0.isShared = true }) { cache in
+      let reader = try await cache.open(directory.url(), fill: .onDemand)
+      #expect(reader.cachedSpans.contains(0))
+      // A cache for one person stores the rest.
+      try await directory.withCache { try await $0.prefetch(directory.url()) }
+      #expect(reader.generation.withState(\.length) == nil)
+      // As a confirmation by the origin does.
+      reader.generation.withState { $0.storage.noteRecordStale() }
+      reader.cancel()
+      try await eventually("the entry is closed") { cache.table.isEmpty }
+      let refreshed = try #require(stored.writtenRecord)
+      #expect(refreshed.generation == record.generation)
+      #expect(!refreshed.isSharable)
+      #expect(refreshed.length == directory.length)
+    }
+  }
+
   @Test func `The second cache stores after the first has closed`() async throws {
     try await withTwoCaches { directory, origin, first, second in
       let url = origin.url("/a.wav")
