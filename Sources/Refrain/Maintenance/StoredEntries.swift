@@ -166,6 +166,7 @@ extension StoredEntries {
       }
     }
     if result.problems.isEmpty { return result }
+    result.key = result.key ?? directory.writtenRecord.map { CacheKey(rawValue: $0.key) }
     guard budget.openKey(name) == nil, try locking.get() != nil else {
       // It is in use.
       result.problems = []

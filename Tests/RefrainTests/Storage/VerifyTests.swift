@@ -82,6 +82,28 @@ struct VerifyTests {
     }
   }
 
+  @Test func `A damaged entry in use is listed without problems, and stays`() async throws {
+    try await withStored { cache, stored, dataFile in
+      let reader = try await cache.open(directory.url())
+      defer { reader.cancel() }
+      try FileManager.default.removeItem(atPath: dataFile)
+      let results = try await cache.verify()
+      #expect(results.map(\.key?.rawValue) == ["http://origin.test/a.wav"])
+      #expect(results.map(\.problems) == [[]] && results.map(\.droppedBytes) == [0])
+      #expect(SystemFiles.status(of: stored.directory.recordPath) != nil)
+    }
+  }
+
+  @Test func `A removed entry is named by its record`() async throws {
+    try await withStored { cache, stored, dataFile in
+      try FileManager.default.removeItem(atPath: dataFile)
+      let results = try await cache.verify()
+      #expect(results.map(\.key?.rawValue) == ["http://origin.test/a.wav"])
+      #expect(results.map(\.problems.count) == [1])
+      #expect(SystemFiles.status(of: stored.directory.path) == nil)
+    }
+  }
+
   @Test func `Foreign files and broken entries are removed`() async throws {
     try await withStored { cache, stored, _ in
       try Data("x".utf8).write(to: URL(filePath: "\(stored.directory.path)/foreign"))
