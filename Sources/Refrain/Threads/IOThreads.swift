@@ -16,6 +16,7 @@ package final class IOThreads: TaskExecutor {
 
   /// First in, first out.
   private let jobs = Mutex<[UnownedJob]>([])
+  /// Counts the jobs. These threads are no cooperative ones, and may wait.
   private let waiting = DispatchSemaphore(value: 0)
 
   private init(name: String, count: Int) {
