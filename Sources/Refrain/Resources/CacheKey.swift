@@ -203,12 +203,12 @@ extension CacheKey {
 private let signatures: [(marks: [Set<[UInt8]>], all: Set<[UInt8]>)] = [
   // Version 4 of Amazon, and Google's form of it.
   (
-    "X-Amz-Signature X-Amz-Credential",
-    "X-Amz-Algorithm X-Amz-Date X-Amz-Expires X-Amz-SignedHeaders X-Amz-Security-Token"
+    "X-Amz-Algorithm X-Amz-Credential X-Amz-Date X-Amz-SignedHeaders X-Amz-Signature",
+    "X-Amz-Expires X-Amz-Security-Token"
   ),
   (
-    "X-Goog-Signature X-Goog-Credential",
-    "X-Goog-Algorithm X-Goog-Date X-Goog-Expires X-Goog-SignedHeaders X-Goog-Security-Token"
+    "X-Goog-Algorithm X-Goog-Credential X-Goog-Date X-Goog-SignedHeaders X-Goog-Signature",
+    "X-Goog-Expires X-Goog-Security-Token"
   ),
   // Version 2 of Amazon and Google; Google's CDN.
   ("Signature Expires AWSAccessKeyId|GoogleAccessId|KeyName", "x-amz-security-token"),

@@ -17,7 +17,10 @@ import Testing
   @Test(arguments: [
     ("?\(amazon)", ""),
     ("?v=1&\(amazon)&w=2", "?v=1&w=2"),
-    ("?X-Goog-Algorithm=A&X-Goog-Credential=C&X-Goog-Date=D&X-Goog-Signature=S&b", "?b"),
+    (
+      "?X-Goog-Algorithm=A&X-Goog-Credential=C&X-Goog-Date=D&X-Goog-SignedHeaders=host"
+        + "&X-Goog-Signature=S&b", "?b"
+    ),
     ("?AWSAccessKeyId=K&Expires=1&Signature=S&versionId=9", "?versionId=9"),
     ("?GoogleAccessId=K&Expires=1&Signature=S", ""),
     ("?Expires=1&KeyName=k&Signature=S&a=1", "?a=1"),
@@ -27,7 +30,7 @@ import Testing
     ("?hdnea=1&hdntl=2&__token__=3&a", "?a"),
     ("?sv=2022&ss=b&se=2030&sp=r&sig=x%3D&rscd=file", "?rscd=file"),
     ("?sv=2022&si=policy&sr=b&sig=x", ""),
-    ("?X%2DAmz%2DSignature=S&X-Amz-Credential=C&a", "?a"),
+    ("?%4BeyName=k&Signature=S&Expires=1&a", "?a"),
     ("?hdnts=1&_HLS_msn=7", "?_HLS_msn=7"),
     ("?hdnts=1#t=10", ""),
   ])
@@ -39,6 +42,7 @@ import Testing
   @Test(arguments: [
     "", "?", "?a=1", "?Expires=1", "?Expires=1&Signature=S", "?Signature=S&Key-Pair-Id=K",
     "?Policy=P&Key-Pair-Id=K", "?X-Amz-Date=D&X-Amz-Expires=60", "?X-Amz-Signature=S",
+    "?X-Amz-Credential=C&X-Amz-Signature=S",
     "?sig=1", "?sv=1&se=2", "?se=1&sig=2", "?token=1", "?a=hdnts", "?a=hdnts=1", "?Hdnts=1",
     "?hdn=1", "?a=1&&b=2",
   ])
