@@ -15,20 +15,24 @@ actor Evictor {
     (self.budget, self.table, self.report) = (budget, table, report)
   }
 
-  /// Reserves room for an entry, if need be after evictions; none for a resource whose length would
-  /// not fit beside the pinned entries. False if there is no room.
-  nonisolated func reserve(_ bytes: Int64, for name: String, length: Int64?) async -> Bool {
+  /// Reserves room for a generation, if need be after evictions; none for a resource whose length
+  /// would not fit beside the pinned entries. False if there is no room.
+  nonisolated func reserve(_ bytes: Int64, for generation: Generation) async -> Bool {
     if budget.reserve(bytes) { return true }
-    guard budget.canHold(length, for: name) else { return false }
-    while await makeRoom(for: bytes) { if budget.reserve(bytes) { return true } }
+    let length = generation.withState(\.length)
+    guard budget.canHold(length, for: generation.entry.name) else { return false }
+    while await makeRoom(for: bytes, isUrgent: { generation.hasPlayers }) {
+      if budget.reserve(bytes) { return true }
+    }
     return false
   }
 
-  /// Frees the room that `bytes` more need, and returns whether there is room now.
-  func makeRoom(for bytes: Int64) async -> Bool {
-    var (end, isReleased): (ContinuousClock.Instant?, Bool) = (nil, false)
+  /// Frees the room that `bytes` more need, and returns whether there is room now. What is urgent
+  /// waits for a second at most: a player goes on without storing.
+  func makeRoom(for bytes: Int64, isUrgent: @Sendable () -> Bool = { true }) async -> Bool {
+    var (began, isReleased): (ContinuousClock.Instant?, Bool) = (nil, false)
     while budget.shortage(of: bytes) > 0 {
-      guard await budget.waitForCandidates() else { return false }
+      guard await budget.waitForCandidates(isUrgent: isUrgent) else { return false }
       // Another caller may have made room. From here to the end of the eviction, none runs.
       let shortage = budget.shortage(of: bytes)
       if shortage == 0 { break }
@@ -41,8 +45,9 @@ actor Evictor {
       if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they have closed. What is closing may
       // be reopened again and again.
-      end = end ?? .now + .seconds(1)
-      guard let end, .now < end, !Task.isCancelled else { return false }
+      let start = began ?? .now
+      began = start
+      guard .now - start < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }
       if table.releaseIdle() { isReleased = true }
       let hasSettled = await table.settle()
       guard isReleased || hasSettled else { return false }

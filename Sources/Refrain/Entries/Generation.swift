@@ -40,6 +40,9 @@ final class Generation: Sendable {
   /// Reads the setting under the lock, so that the last of several calls agrees with it.
   func followOffline() { withState { $0.setOffline(entry.origin.isOffline) } }
 
+  /// Whether somebody waits for bytes, or plays them.
+  var hasPlayers: Bool { withState { $0.readers.values.contains { !$0.isBackground } } }
+
   var isRemoved: Bool { withState(\.file)?.isUnlinked == true }
 
   private func watchAbandoned() async {

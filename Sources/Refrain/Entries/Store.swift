@@ -72,8 +72,7 @@ actor Store {
   func prepare(_ generation: Generation) async -> EntryFile? {
     if generation.withState({ $0.storage.isRefused(at: .now) }) { return nil }
     if overhead < DiskBudget.overhead {
-      let length = generation.withState(\.length)
-      guard await evictor.reserve(DiskBudget.overhead, for: name, length: length) else {
+      guard await evictor.reserve(DiskBudget.overhead, for: generation) else {
         generation.refuse(.noRoom, for: .milliseconds(500))
         return nil
       }

@@ -105,9 +105,7 @@ struct ChunkSink: Sendable {
     // Blocks at either end may be new.
     let room = Int64(bytes.count) + 8192
     for isLast in [false, true] {
-      let isReserved = await entry.storage.evictor.reserve(
-        room, for: entry.name, length: admission.length)
-      guard isReserved else {
+      guard await entry.storage.evictor.reserve(room, for: generation) else {
         // Entries in use fill the limit; retried soon.
         generation.refuse(.noRoom, for: .milliseconds(500))
         return false

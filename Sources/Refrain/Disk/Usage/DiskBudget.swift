@@ -260,13 +260,14 @@ extension DiskBudget {
     }
   }
 
-  /// Waits, for a second at most, until the usage is known, and enough entries to select from: all,
-  /// or a sample of many. Returns whether the usage is known: nothing is evicted for a guess.
-  func waitForCandidates() async -> Bool {
+  /// Waits, for a second at most if that is urgent, until the usage is known, and enough entries to
+  /// select from: all, or a sample of many. Returns whether the usage is known: nothing is evicted
+  /// for a guess.
+  func waitForCandidates(isUrgent: @Sendable () -> Bool = { true }) async -> Bool {
     let isScanned = index.withLock { $0.lastScan != nil }
     if isScanned, usage.update(\.isMeasured) { return true }
     let (scan, end) = (startScan(), ContinuousClock.now + .seconds(1))
-    while .now < end, !Task.isCancelled, index.withLock({ $0.scan == scan }) {
+    while .now < end || !isUrgent(), !Task.isCancelled, index.withLock({ $0.scan == scan }) {
       // Among 200 entries, some were probably not used for long.
       let isEnough = isScanned || index.withLock { $0.count >= 200 }
       if isEnough, usage.update(\.isMeasured) { break }

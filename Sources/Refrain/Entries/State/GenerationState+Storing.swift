@@ -34,7 +34,6 @@ extension GenerationState {
     var storedEnd: Int64
     var isRefused: Bool
     var isUnrepeatable: Bool
-    var length: Int64?
     var mayBeDocument: Bool
   }
 
@@ -49,7 +48,6 @@ extension GenerationState {
       file: file, isPrepared: storage.isPrepared && !isTransient,
       storedEnd: stored.ranges.last?.upperBound ?? 0,
       isRefused: storage.isRefused(at: .now), isUnrepeatable: isUnrepeatable,
-      length: length,
       mayBeDocument: representation.mayBeUnreadDocument(ofLength: length))
   }
 

@@ -95,6 +95,23 @@ struct FirstByteTests {
     await cache.close()
   }
 
+  @Test func `A prefetch waits for a scan longer than a player does`() async throws {
+    try await fill(5)
+    try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
+    let disk = ListingDisk(isClosed: true)
+    let cache = try directory.cache(limit: 1 << 20, disk: disk)
+    let prefetch = Task { try await cache.prefetch(directory.url("new")) }
+    try await eventually("the prefetch waits") { cache.budget.index.withLock { $0.scan != nil } }
+    let reader = try await cache.open(directory.url("played"))
+    try await directory.expectToPlay(from: reader)
+    #expect(!reader.isStoring)
+    disk.open()
+    _ = try await prefetch.value
+    #expect(try directory.isWhole("new"))
+    reader.cancel()
+    await cache.close()
+  }
+
   @Test func `A prefetch for which no scan finds room reports that`() async throws {
     try await fill(5)
     try FileManager.default.removeItem(atPath: "\(directory.path)/usage")
