@@ -41,7 +41,7 @@ extension Store {
         }
       }
     }
-    return generation.withState { [isDone] in $0.storage.endSync(at: .now, isDone: isDone) }
+    return generation.withState { [isDone] in $0.storage.syncs.end(at: .now, isDone: isDone) }
   }
 
   /// Returns false if bytes of the data file may be lost, and storing has stopped.

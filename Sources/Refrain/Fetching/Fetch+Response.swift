@@ -56,13 +56,13 @@ extension Fetch {
       case .whole(let facts):
         if response.droppedRange { state.fetches.note(.refused) }
         if response.isLive || state.isLive {
-          let isFirst = state.liveEnd.map { $0 == 0 } ?? (state.info == nil)
+          let isFirst = state.transient.liveEnd.map { $0 == 0 } ?? (state.info == nil)
           guard isFirst else {
             // Readers wait for another response if one is arriving already.
             let others = state.fetches.all.filter { $0.key != id }.values
             return state.isLive && others.contains { $0.phase == .whole } ? nil : .changed
           }
-          state.liveEnd = 0
+          state.transient.liveEnd = 0
           state.fetches.note(.ignored)
           state.storage.refuse(.endless)
         }

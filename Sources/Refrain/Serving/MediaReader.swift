@@ -41,7 +41,7 @@ public final class MediaReader: Sendable {
     let traffic = entry.requests.sums
     let reader = GenerationState.Reader(
       isBackground: isBackground, fillsWhole: fill == .wholeResource,
-      hasRead: settled != nil, terms: terms, resource: resource)
+      attachment: settled == nil ? .loose : .fixed, terms: terms, resource: resource)
     // The cache may have gone offline, or online, while the generation was created.
     generation.followOffline()
     let (id, stored) = Self.attach(reader, to: generation)
@@ -79,9 +79,11 @@ public final class MediaReader: Sendable {
       var reader = reader
       if !reader.isBackground { reader.minimum = state.limits.firstRequest }
       // The response that began the new generation arrived after the reader attached.
-      reader.awaitsConfirmation =
-        !isMoved && !reader.hasRead && state.info != nil && !state.isLive
-        && !state.isUsable(on: reader.terms, at: now)
+      let isUsable = isMoved || state.info == nil || state.isLive
+      if !reader.hasRead {
+        reader.attachment =
+          isUsable || state.isUsable(on: reader.terms, at: now) ? .loose : .unconfirmed
+      }
       return (state.add(reader), state.stored)
     }
   }

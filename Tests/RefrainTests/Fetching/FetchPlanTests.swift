@@ -98,8 +98,7 @@ extension FetchPlan {
       demand = waiting(at: Self.mib + 192 * Self.kib, read: 192 * Self.kib)
       demand.reader.readsOn = readsOn
       let coming = FetchPlan.Running(
-        range: Self.mib..<Self.mib + 256 * Self.kib, position: Self.mib + 192 * Self.kib,
-        isWhole: false)
+        range: Self.mib..<Self.mib + 256 * Self.kib, position: Self.mib + 192 * Self.kib)
       let stored = RangeSet(Self.mib..<Self.mib + 192 * Self.kib)
       #expect(usual.request(for: demand, readable: stored, running: [coming]) == nil)
       // A reader that goes further is one that continues.
@@ -124,7 +123,7 @@ extension FetchPlan {
     let plan = plan { $0.length = 100_000 }
     let readable = RangeSet<Int64>([10_000..<20_000])
     #expect(plan.request(for: waiting(at: 0), readable: readable, running: []) == 0..<10_000)
-    let running = FetchPlan.Running(range: 10_000..<20_000, position: 12_000, isWhole: false)
+    let running = FetchPlan.Running(range: 10_000..<20_000, position: 12_000)
     #expect(
       plan.request(for: waiting(at: 0), readable: .init(), running: [running]) == 0..<12_000)
     #expect(
@@ -142,14 +141,14 @@ extension FetchPlan {
   }
 
   @Test func `A running fetch that is near is joined`() {
-    let running = FetchPlan.Running(range: 0..<Self.mib, position: 0, isWhole: false)
+    let running = FetchPlan.Running(range: 0..<Self.mib, position: 0)
     #expect(
       plan().request(for: waiting(at: 60 * Self.kib), readable: .init(), running: [running]) == nil
     )
   }
 
   @Test func `A running fetch is joined if it arrives in time, else truncated`() {
-    let running = FetchPlan.Running(range: 0..<4 * Self.mib, position: 0, isWhole: false)
+    let running = FetchPlan.Running(range: 0..<4 * Self.mib, position: 0)
     let at = 2 * Self.mib
     let fast = plan { $0.rate = 40 * 1024 * 1024 }
     #expect(fast.request(for: waiting(at: at), readable: .init(), running: [running]) == nil)
@@ -164,7 +163,7 @@ extension FetchPlan {
     #expect(near.request(for: waiting(at: at), readable: .init(), running: [running]) == ofItsOwn)
     // The response that brings the whole resource is waited for a little longer.
     var whole = running
-    whole.isWhole = true
+    whole.purpose = .whole
     #expect(near.request(for: waiting(at: at), readable: .init(), running: [whole]) == nil)
     // The same for any response if the user has set the patience.
     let patient = plan {
@@ -187,8 +186,8 @@ extension FetchPlan {
   @Test func `No more than two requests serve one reader`() {
     let demand = reading(at: 0, read: Self.mib)
     let running = [
-      FetchPlan.Running(range: 0..<100, position: 0, isWhole: false),
-      FetchPlan.Running(range: 100..<200, position: 100, isWhole: false),
+      FetchPlan.Running(range: 0..<100, position: 0),
+      FetchPlan.Running(range: 100..<200, position: 100),
     ]
     #expect(plan().request(for: demand, readable: .init(), running: running) == nil)
   }
@@ -200,9 +199,9 @@ extension FetchPlan {
     }
     let demand = waiting(at: 500)
     #expect(rangeless.request(for: demand, readable: .init(), running: []) == 0..<1000)
-    let running = FetchPlan.Running(range: 0..<1000, position: 100, isWhole: true)
+    let running = FetchPlan.Running(range: 0..<1000, position: 100, purpose: .whole)
     #expect(rangeless.request(for: demand, readable: .init(), running: [running]) == nil)
-    let past = FetchPlan.Running(range: 0..<1000, position: 600, isWhole: true)
+    let past = FetchPlan.Running(range: 0..<1000, position: 600, purpose: .whole)
     #expect(rangeless.request(for: demand, readable: .init(), running: [past]) == 0..<1000)
   }
 
@@ -233,7 +232,7 @@ extension FetchPlan {
           .init(
             range: wanted,
             position: Int64.random(in: wanted.lowerBound...wanted.upperBound, using: &random),
-            isWhole: plan.supportsRanges == false))
+            purpose: plan.supportsRanges == false ? .whole : .bytes))
       }
       let demand = Demand(
         reader: .init(

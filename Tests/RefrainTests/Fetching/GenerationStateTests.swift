@@ -31,7 +31,7 @@ import Testing
     _ state: inout GenerationState, awaitsConfirmation: Bool = false, isBackground: Bool = false
   ) -> ReaderID {
     var reader = GenerationState.Reader(minimum: 1)
-    reader.awaitsConfirmation = awaitsConfirmation
+    if awaitsConfirmation { reader.attachment = .unconfirmed }
     reader.isBackground = isBackground
     return state.add(reader)
   }
@@ -109,7 +109,7 @@ import Testing
     for step in 0..<4 {
       _ = state.lookUp(reader, at: Int64(step) << 20, count: 0)
       // As if there were a file in which it finds them.
-      state.readers[reader]?.isActive = true
+      state.readers[reader]?.activity = .reading
     }
     #expect(state.readers[reader]?.runLength == 3 << 20)
     _ = state.lookUp(reader, at: 6 << 20, count: 0)

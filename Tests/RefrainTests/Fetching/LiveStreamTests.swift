@@ -67,7 +67,7 @@ import Testing
       try await eventually("the fetch rests") {
         generation.withState { $0.fetches.values.contains { $0.paused != nil } }
       }
-      #expect(generation.withState { $0.liveEnd ?? 0 } < 4 << 20)
+      #expect(generation.withState { $0.transient.liveEnd ?? 0 } < 4 << 20)
       try await check(reader, 100_000..<8 << 20)
     }
     await origin.stop()
@@ -267,7 +267,7 @@ import Testing
       // The same for a first read.
       await expectError(.badRange) { try await test.read("/radio", 1 << 40..<1 << 40 + 10) }
       // A small step forward is allowed, and the reader continues from its place.
-      let end = reader.generation.withState { $0.liveEnd ?? 0 }
+      let end = reader.generation.withState { $0.transient.liveEnd ?? 0 }
       try await check(reader, end + 50_000..<end + 200_000)
     }
   }

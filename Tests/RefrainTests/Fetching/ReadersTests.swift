@@ -10,7 +10,8 @@ import Testing
     run: Int64 = 0, at position: Int64 = 0, end: Int64 = .max, isBackground: Bool = false
   ) -> GenerationState.Reader {
     var reader = GenerationState.Reader(position: position, runLength: run, end: end)
-    (reader.isBackground, reader.hasRead) = (isBackground, run > 0)
+    reader.isBackground = isBackground
+    if run > 0 { reader.attachment = .fixed }
     return reader
   }
 
@@ -78,7 +79,7 @@ import Testing
     var state = state(length: 500)
     for run in [20, 0, 40, 0, 30] as [Int64] {
       var reader = reader(run: run)
-      reader.hasRead = true
+      reader.attachment = .fixed
       state.readers.runEnded(reader, in: nil)
       #expect(state.readers.usualRun == nil)
     }

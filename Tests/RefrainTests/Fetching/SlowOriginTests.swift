@@ -69,7 +69,7 @@ import Testing
     let now = Moment.now
     var freshness = Freshness(confirmedAt: now.wall.addingTimeInterval(-100), lifetime: 10)
     var reader = GenerationState.Reader(minimum: 1)
-    reader.awaitsConfirmation = true
+    reader.attachment = .unconfirmed
     reader.terms.audience = .client
     change(&reader.terms, &freshness)
     state.representation.refresh(freshness, askedAt: freshness.confirmedAt, confirmedAt: now.uptime)

@@ -5,7 +5,9 @@ extension GenerationState {
   struct RunningFetch: Sendable {
     enum Purpose: Sendable, Equatable {
       case bytes
-      /// It turns into `.bytes` once the response brings some.
+      /// Bytes of responses that each begin at the first one.
+      case whole
+      /// It turns into one of the others once the response brings bytes.
       case confirmation(fills: Bool)
     }
 
@@ -21,7 +23,6 @@ extension GenerationState {
     var position: Int64
     var purpose = Purpose.bytes
     var phase = Phase.asking
-    var isWhole = false
     var isBackground = false
     var announcedEnd: Int64?
     /// Whether it was ended for lack of readers, or its task was cancelled.
@@ -37,7 +38,9 @@ extension GenerationState {
 
     var ahead: ByteRange { min(position, range.upperBound)..<range.upperBound }
 
-    var isConfirmation: Bool { purpose != .bytes }
+    var isWhole: Bool { purpose == .whole }
+
+    var isConfirmation: Bool { if case .confirmation = purpose { true } else { false } }
 
     /// Whether it brings the bytes of its range, unless the stored generation is outdated.
     var bringsBytes: Bool { purpose != .confirmation(fills: false) }
@@ -49,7 +52,7 @@ extension GenerationState {
     mutating func endRest() { if isResting { phase = .asking } }
 
     mutating func beginWhole(to end: Int64) {
-      (phase, isWhole, range, position) = (.whole, true, 0..<end, 0)
+      (phase, purpose, range, position) = (.whole, .whole, 0..<end, 0)
     }
 
     mutating func bring(_ range: ByteRange) {
@@ -153,7 +156,7 @@ extension GenerationState {
     for (id, late) in running where late.ahead.contains(range.lowerBound) {
       fetches[id]?.range = late.range.lowerBound..<range.lowerBound
     }
-    start(range, .bytes, for: reader)
+    start(range, comesWhole ? .whole : .bytes, for: reader)
   }
 
   private mutating func confirm(for reader: Reader, at offset: Int64?) {
@@ -181,7 +184,7 @@ extension GenerationState {
     for id in readers.all.keys { readers[id]?.missed = nil }
     let fetch = RunningFetch(
       range: range, position: range.lowerBound, purpose: purpose,
-      isWhole: purpose == .bytes && comesWhole, isBackground: reader.isBackground)
+      isBackground: reader.isBackground)
     fetches.add(fetch, as: id)
     actions.append(.startFetch(id, range))
   }
@@ -302,7 +305,7 @@ extension GenerationState {
       let waiting = readers.waiting
       for (id, reader) in readers.all where !waiting.contains(id) {
         // It must not be taken for one that reads on.
-        if isForBackground, reader.isBackground { readers[id]?.isActive = false }
+        if isForBackground, reader.isBackground { readers[id]?.activity = .resting }
         let isIdle = reader.fillsWhole && !reader.isActive
         if info == nil, error.status != nil, isIdle { readers[id]?.missed = error }
       }

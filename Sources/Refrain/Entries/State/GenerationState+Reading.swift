@@ -10,22 +10,39 @@ extension GenerationState {
     var fillsWhole = false
     /// The smallest request made for it.
     var minimum: Int64 = 1
-    /// Whether it reads on from its position: it does not rest.
-    var isActive = false
-    /// Whether it has found nothing and is about to wait.
-    var isAboutToWait = false
-    /// Whether it has bytes of this generation, so that it cannot move to another.
-    var hasRead = false
-    /// Whether it waits until the origin has confirmed this generation.
-    var awaitsConfirmation = false
+    var activity = Activity.resting
+    var attachment = Attachment.loose
     /// The refusal that was met while nobody waited, by a fetch that fills the rest for it.
     var missed: MediaCacheError?
     var terms = ReadTerms()
     /// What it was opened for.
     var resource: Resource?
 
+    enum Activity: Sendable {
+      case resting
+      /// It reads on from its position.
+      case reading
+      /// It has found nothing there.
+      case aboutToWait
+    }
+
+    enum Attachment: Sendable {
+      /// It can move to another generation.
+      case loose
+      /// As `loose`, once the origin has confirmed this generation.
+      case unconfirmed
+      /// It has bytes of this one.
+      case fixed
+    }
+
+    var isActive: Bool { activity != .resting }
+    var hasRead: Bool { attachment == .fixed }
+    var awaitsConfirmation: Bool { attachment == .unconfirmed }
+
+    mutating func confirm() { if awaitsConfirmation { attachment = .loose } }
+
     mutating func advance(by count: Int64) {
-      if count > 0 { hasRead = true }
+      if count > 0 { attachment = .fixed }
       position += count
       runLength += count
     }
@@ -102,7 +119,7 @@ extension GenerationState {
     case .found(.memory(let bytes)):
       reader.advance(by: min(Int64(count), Int64(bytes.count)))
       looksAhead = true
-    case .wait: reader.isAboutToWait = true
+    case .wait: reader.activity = .aboutToWait
     default: break
     }
     readers[id] = reader
@@ -124,7 +141,7 @@ extension GenerationState {
   @inline(never)
   mutating func settle(_ id: ReaderID) -> Lookup<ContentInformation> {
     let found = lookUpInformation(id)
-    if case .found = found { readers[id]?.hasRead = true }
+    if case .found = found { readers[id]?.attachment = .fixed }
     return found
   }
 
@@ -142,7 +159,7 @@ extension GenerationState {
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(.endless) }
     // It has passed, or is further ahead than a demuxer skips: waiting for it could take hours.
-    guard let liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
+    guard let liveEnd = transient.liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
       return .wait
     }
     // A reader that has read nothing may join the stream at its current position.
@@ -160,7 +177,7 @@ extension GenerationState {
   }
 
   private mutating func move(_ reader: inout Reader, to offset: Int64) -> Bool {
-    defer { (reader.isActive, reader.isAboutToWait) = (true, false) }
+    defer { reader.activity = .reading }
     if offset == reader.position, reader.isActive { return false }
     // A demuxer skips, and a client may read stored bytes from the file itself.
     let step = offset - reader.position
@@ -178,8 +195,7 @@ extension GenerationState {
   /// Registers a waiter, or returns its outcome: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
-    readers[waiter.reader]?.isActive = true
-    readers[waiter.reader]?.isAboutToWait = false
+    readers[waiter.reader]?.activity = .reading
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     readers[waiter.reader]?.missed = nil
@@ -211,9 +227,7 @@ extension GenerationState {
   /// have received an error.
   func isAsked(byOthersThan id: ReaderID) -> Bool {
     !fetches.isEmpty || !readers.waiters.isEmpty
-      || readers.all.contains { (other, reader) in
-        other != id && (!reader.isActive || reader.isAboutToWait)
-      }
+      || readers.all.contains { (other, reader) in other != id && reader.activity != .reading }
   }
 
   static let changed = MediaCacheError(
@@ -227,7 +241,7 @@ extension GenerationState {
 extension GenerationState {
   mutating func rest(_ id: ReaderID) {
     guard let reader = readers[id] else { return }
-    readers[id]?.isActive = false
+    readers[id]?.activity = .resting
     readers.runEnded(reader, in: length)
     releaseUnwanted()
   }

@@ -67,7 +67,7 @@ extension GenerationState {
       error == nil || !reader.awaitsConfirmation || playsStale(reader, at: now)
     }
     if let error { wake(readers.waits.filter { !goesOn($0.reader) }, with: error) }
-    for (id, reader) in readers.all where goesOn(reader) { readers[id]?.awaitsConfirmation = false }
+    for (id, reader) in readers.all where goesOn(reader) { readers[id]?.confirm() }
     plan()
   }
 

@@ -66,7 +66,7 @@ extension GenerationState {
     // Readers need the first bytes soonest; later, fewer and longer pieces serve them as well.
     let isDeferred = fetches[id].map { $0.brought >= 1 << 20 && $0.unannounced < 256 << 10 }
     if announces || isDeferred != true { announce(id) }
-    return (storage.journal, storage.nextSync(now))
+    return (storage.journal, storage.syncs.next(now))
   }
 
   mutating func announce(_ id: FetchID) {
@@ -84,8 +84,8 @@ extension GenerationState {
     guard fetches[id] != nil, windows.contains(where: { $0.overlaps(rest) }) else { return false }
     if windows.contains(where: { $0.overlaps(range) }) { transient.insert(bytes, at: offset) }
     transient.keep(near: windows)
+    transient.liveEnd = transient.liveEnd.map { max($0, range.upperBound) }
     fetches[id]?.bring(range)
-    liveEnd = liveEnd.map { max($0, range.upperBound) }
     wakeServed()
     let unserved = readers.waits.filter {
       $0.reader.isBackground && $0.offset.map(range.contains) == true
@@ -170,11 +170,11 @@ extension GenerationState {
 /// Live streams: another response begins elsewhere. So one response is all of a generation, passes
 /// through memory, and is not continued when it breaks off.
 extension GenerationState {
-  var isLive: Bool { liveEnd != nil }
+  var isLive: Bool { transient.liveEnd != nil }
 
   /// Whether a new reader needs a response of its own: the start has passed, or nothing follows it.
   var hasPassedStart: Bool {
-    (liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
+    (transient.liveEnd ?? 0) > 0 && (!transient.spans.contains(0) || fetches.isEmpty)
   }
 
   /// Whether stored bytes can be neither completed nor confirmed until the end has come.

@@ -42,8 +42,6 @@ struct GenerationState: Sendable {
   private(set) var lastKnown: StoredResponse?
   var storage = StoredBytes()
   var transient = TransientBytes()
-  /// The end of the bytes received of a live stream.
-  var liveEnd: Int64?
   /// The one reader to which the response is handed, with all of its fields; nil: all may read it.
   var handed: (reader: ReaderID, headers: HeaderFields, status: Int)?
   var readers = Readers()
@@ -106,7 +104,7 @@ struct GenerationState: Sendable {
     guard self.isOffline != isOffline else { return }
     self.isOffline = isOffline
     guard isOffline else { return }
-    for id in readers.all.keys { readers[id]?.awaitsConfirmation = false }
+    for id in readers.all.keys { readers[id]?.confirm() }
     // They look again, and receive stored bytes, or an error.
     endAll(waitsWith: nil)
   }

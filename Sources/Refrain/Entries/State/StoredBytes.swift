@@ -14,15 +14,12 @@ struct StoredBytes: Sendable {
   private(set) var generationID: String?
   /// The stored generation that this one replaces.
   var replaced: String?
-  /// Counts the changes of what the record describes besides its spans.
-  private(set) var changes = 0
-  private var recordedChanges = 0
+  /// Counts the changes of what the record describes besides its spans, and those it contains.
+  private var counts = (changes: 0, recorded: 0)
 
   /// The sizes of the file and of the spans in the record, as last accounted.
   private var accounted: (file: Int64, record: Int64) = (0, 0)
-  private var unsyncedBytes: Int64 = 0
-  private var lastSync: ContinuousClock.Instant?
-  private var isSyncing = false
+  var syncs = SyncPace()
 
   /// Why nothing is stored, and when storing may be attempted again (nil: never). It stays until
   /// that attempt.
@@ -68,7 +65,7 @@ struct StoredBytes: Sendable {
 
   mutating func stopWriting() {
     journal = nil
-    unsyncedBytes = 0
+    syncs.unsyncedBytes = 0
   }
 
   mutating func releaseFile() { file = nil }
@@ -85,7 +82,7 @@ struct StoredBytes: Sendable {
   mutating func remove(hasReaders: Bool) {
     if hasReaders { stopWriting() } else { vanish() }
     refuse(.purged)
-    recordedChanges = changes
+    counts.recorded = changes
   }
 
   mutating func distrust(_ error: DiskError) {
@@ -97,7 +94,7 @@ struct StoredBytes: Sendable {
   mutating func commit(_ range: ByteRange) {
     spans.insert(contentsOf: range)
     lost.remove(contentsOf: range)
-    unsyncedBytes += range.upperBound - range.lowerBound
+    syncs.unsyncedBytes += range.upperBound - range.lowerBound
   }
 
   /// Drops a range that could not be read back, and everything beyond the end of a truncated file.
@@ -125,33 +122,43 @@ struct StoredBytes: Sendable {
     return (allocated - accounted.file, recorded - accounted.record)
   }
 
-  mutating func noteRecordStale() { changes += 1 }
+  mutating func noteRecordStale() { counts.changes += 1 }
 
-  var isRecordStale: Bool { changes != recordedChanges }
+  var changes: Int { counts.changes }
+
+  var isRecordStale: Bool { changes != counts.recorded }
 
   mutating func recordWritten(with recorded: RangeSet<Int64>, _ changes: Int) {
-    (synced, recordedChanges) = (recorded, changes)
-  }
-
-  // MARK: Syncing
-
-  /// Begins a sync if one is due, and returns the delay until then. A power cut loses at most 4 MiB
-  /// or 2 s of data, whichever is more: half of either leaves time for the sync itself.
-  mutating func nextSync(_ now: ContinuousClock.Instant) -> Duration? {
-    guard !isSyncing, unsyncedBytes >= 2 << 20 else { return nil }
-    isSyncing = true
-    return lastSync.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
+    (synced, counts.recorded) = (recorded, changes)
   }
 
   mutating func beginSync(at now: ContinuousClock.Instant, nextJournal: JournalFile?) {
-    (journal, lastSync, unsyncedBytes) = (nextJournal, now, 0)
+    journal = nextJournal
+    syncs.begin(at: now)
+  }
+}
+
+/// When written bytes are synced. A power cut loses at most 4 MiB or 2 s of data, whichever is more:
+/// half of either leaves time for the sync itself.
+struct SyncPace: Sendable {
+  var unsyncedBytes: Int64 = 0
+  private var last: ContinuousClock.Instant?
+  private var isRunning = false
+
+  /// Begins a sync if one is due, and returns the delay until then.
+  mutating func next(_ now: ContinuousClock.Instant) -> Duration? {
+    guard !isRunning, unsyncedBytes >= 2 << 20 else { return nil }
+    isRunning = true
+    return last.map { max(.zero, .seconds(1) - (now - $0)) } ?? .zero
   }
 
-  mutating func endSync(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
-    isSyncing = false
+  mutating func begin(at now: ContinuousClock.Instant) { (last, unsyncedBytes) = (now, 0) }
+
+  mutating func end(at now: ContinuousClock.Instant, isDone: Bool) -> Duration? {
+    isRunning = false
     // After a failure, the next attempt comes with more bytes, or at the end.
     if !isDone { unsyncedBytes = 0 }
-    return nextSync(now)
+    return next(now)
   }
 }
 
@@ -192,6 +199,8 @@ extension MediaCacheError {
 struct TransientBytes: Sendable {
   private var chunks: [(range: ByteRange, bytes: Data)] = []
   private(set) var spans = RangeSet<Int64>()
+  /// The end of the bytes received of a live stream.
+  var liveEnd: Int64?
 
   static let mostAhead: Int64 = 2 << 20
 
