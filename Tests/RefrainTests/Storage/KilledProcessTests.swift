@@ -9,7 +9,7 @@ import Testing
 /// received are fetched again.
 @Suite(.timeLimit(.minutes(TestSeed.minutes(3))))
 struct KilledProcessTests {
-  private static let kills = TestSeed.isSoak ? 1000 : 32
+  private static let kills = TestSeed.isSoak ? 1000 : 56
   private static let length: Int64 = 5_000_011
 
   @Test(arguments: ["prefetch", "read"])
