@@ -157,10 +157,10 @@ let package = Package(
       name: "RefrainStreamsTests",
       dependencies: ["RefrainStreams", "Refrain", "OriginServer", "TestSupport"],
       swiftSettings: settings),
-    // What the tests kill.
+    // What the tests kill, or run beside others.
     .executableTarget(
-      name: "refrain-crash-child", dependencies: ["Refrain"], path: "Tests/CrashChild",
-      swiftSettings: settings),
+      name: "refrain-crash-child", dependencies: ["Refrain", "OriginServer", "TestSupport"],
+      path: "Tests/CrashChild", swiftSettings: settings),
     .testTarget(
       name: "OriginServerTests",
       dependencies: ["OriginServer", "TestSupport"],

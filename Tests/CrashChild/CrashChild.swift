@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 import Foundation
 import Refrain
+import TestSupport
 
 #if canImport(Glibc)
   import Glibc
@@ -14,6 +15,7 @@ import Refrain
 ///     refrain-crash-child read DIR URL SEED        the same, from readers that jump about
 ///     refrain-crash-child play DIR URL BYTES       reads all under RLIMIT_FSIZE; bytes to stdout
 ///     refrain-crash-child hold DIR URL BYTES       reads BYTES, reports it, and stays open
+///     refrain-crash-child share DIR ORIGIN SEED    random operations beside others (SharingProcess)
 @main
 struct CrashChild {
   static func main() async throws {
@@ -27,6 +29,10 @@ struct CrashChild {
     case "read": try await read(directory, url, seed: number)
     case "play": try await play(directory, url, largestFile: number)
     case "hold": try await hold(directory, url, count: Int64(number))
+    case "share":
+      let cache = try open(directory, counting: false, limit: SharedLoad.limit)
+      var process = SharingProcess(cache, directory, url, seed: number)
+      await process.run()
     default: exit(64)
     }
   }
@@ -39,9 +45,11 @@ struct CrashChild {
     #endif
   }
 
-  private static func open(_ directory: URL, counting: Bool) throws -> MediaCache {
+  private static func open(
+    _ directory: URL, counting: Bool, limit: Int64? = nil
+  ) throws -> MediaCache {
     var configuration = MediaCache.Configuration()
-    configuration.limit = nil
+    configuration.limit = limit
     configuration.trustStored = true
     if counting { configuration.transport = CountingTransport(base: platformTransport) }
     return try MediaCache(directory: directory, configuration: configuration)
