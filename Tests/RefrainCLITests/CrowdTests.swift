@@ -134,6 +134,8 @@
         }
         counts[reply.status, default: 0] += 1
         if reply.status == 200 { #expect(reply.body == expected) }
+        // No room for the connection, or for one more open resource.
+        if reply.status == 503 { #expect(reply["Retry-After"] == "1") }
       }
       return counts
     }
