@@ -26,6 +26,24 @@
       }
     }
 
+    @Test func `The proxy raises its limit of open files to the greatest permitted one`()
+      async throws
+    {
+      try await Program.with { program in
+        let script = #"ulimit -S -n 100; ulimit -H -n 300; exec "$0" serve --quiet --port 0"#
+        let executable = try Program.executable().path(percentEncoded: false)
+        let serve = try await program.serving(
+          RunningProgram(program, path: "/bin/bash", ["-c", script, executable]))
+        let limits = try String(
+          contentsOfFile: "/proc/\(serve.running.process)/limits", encoding: .utf8)
+        let line = try #require(
+          limits.split(separator: "\n").first { $0.hasPrefix("Max open files") })
+        // The soft limit, and the hard one.
+        #expect(line.split { !$0.isNumber } == ["300", "300"], "\(line)")
+        await serve.stop()
+      }
+    }
+
     @Test func `Proxy URLs keep their path across runs`() async throws {
       try await Program.with { program in
         let before = try await program.run("url", "https://example.org/a.flac")
