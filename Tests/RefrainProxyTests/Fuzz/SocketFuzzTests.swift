@@ -34,9 +34,14 @@ import Testing
       let plans = FuzzedConnection.Maker(
         test: test, forbidden: forbidden, cachePath: place.path, secret: secret)
       plans.serve()
-      var rounds = 0
-      while !fuzz.isOver {
-        let connections = (0..<8).map { _ in plans.make(&fuzz) }
+      // Many wait half a second for the proxy to end them: a soak has more at once, and goes on until
+      // it has enough, within the suite's time limit.
+      let (width, least) = TestSeed.isSoak ? (32, 6000) : (8, 0)
+      var (rounds, count, changed) = (0, 0, 0)
+      while !fuzz.isOver || changed < least {
+        let connections = (0..<width).map { _ in plans.make(&fuzz) }
+        count += width
+        changed += connections.count { $0.expected == nil }
         let port = test.port
         try await withThrowingTaskGroup(of: String?.self) { group in
           for connection in connections {
@@ -51,6 +56,7 @@ import Testing
         #expect(good.body == FuzzedConnection.bytes[0], "seed \(fuzz.seed), round \(rounds)")
         rounds += 1
       }
+      print("SocketFuzzTests: seed \(fuzz.seed), \(count) connections, \(changed) changed")
       try await eventually("nobody is connected") { test.proxy.connectionCount == 0 }
       #expect(forbidden.connectionsAccepted == 0, "seed \(fuzz.seed)")
       let names = try FileManager.default.contentsOfDirectory(atPath: place.path)

@@ -109,6 +109,7 @@ struct RequestParserTests {
     print("RequestParserTests: seed \(fuzz.seed)")
     let interesting = Array("\r\n\r\n \t:;,/*?#0159aAxX\"\\-+".utf8) + [0, 0x7F, 0x80, 0xFF]
     var limits = RequestParser.Limits()
+    var count = 0
     while !fuzz.isOver {
       // Small limits, so that they are reached.
       limits.headBytes = fuzz.oneIn(2) ? 32 * 1024 : 40 + fuzz.number(below: 200)
@@ -127,7 +128,10 @@ struct RequestParserTests {
         Issue.record("seed \(fuzz.seed): \(text): \(whole)")
         return
       }
+      count += 1
     }
+    print("RequestParserTests: seed \(fuzz.seed), \(count) changed inputs")
+    if TestSeed.isSoak { #expect(count >= 6000) }
   }
 
   /// Checks every accepted request, without the parser.
