@@ -17,7 +17,7 @@ final class Entry: Sendable {
 
   struct State {
     var current: Generation?
-    /// Earlier live streams, handed responses and purged generations that still have readers.
+    /// Earlier live streams and purged generations that still have readers.
     var earlier: [Generation] = []
     /// A new entry is held once.
     var readers = 1
@@ -118,12 +118,9 @@ final class Entry: Sendable {
     }
   }
 
-  /// The current generation; a new one if that is a live stream whose start has passed, or was
-  /// handed to another reader.
+  /// The current generation; a new one if that is a live stream whose start has passed.
   func generationForReader() -> Generation? {
-    if let current, current.withState({ $0.hasPassedStart || $0.handed != nil }),
-      state.withLock({ !$0.isShutDown })
-    {
+    if let current, current.withState(\.hasPassedStart), state.withLock({ !$0.isShutDown }) {
       startAnew(after: current)
     }
     return current

@@ -18,6 +18,13 @@ extension Fetch {
         asked: request.range, known: known, sentIfRange: request.ifRange != nil,
         isNoPage: state.info.map { MediaType.isKnownNoPage($0.mimeType, url: url) } ?? false)
       var verdict = check.verdict(status: response.status, headers: response.headers, now: now)
+      // Behind a redirect, it may be another origin's, or have come for another client.
+      if verdict.facts != nil, entry.storage.isShared, response.chain.redirections.isEmpty,
+        state.reader(asking: response.asked.given) != nil, response.isPersonal,
+        !response.isLive, response.metadataInterval == nil
+      {
+        return .failed(.personal)
+      }
       if isConfirming {
         switch verdict {
         case .transient, .invalid, .failed: return verdict
@@ -107,10 +114,9 @@ extension Fetch {
 
   @inline(never)
   private func prepare(_ exchange: OriginExchange) async {
-    let (isHanded, isEmpty, isConfirming) = generation.withState {
-      ($0.handed != nil, $0.length == 0, $0.fetches[id]?.isConfirmation == true)
+    let (isEmpty, isConfirming) = generation.withState {
+      ($0.length == 0, $0.fetches[id]?.isConfirmation == true)
     }
-    if isHanded { entry.startAnew(after: generation) }
     if exchange.wanted.isConfirmation, !isConfirming {
       entry.events.send(.fetchStarted(entry.key, exchange.wanted.range))
     }
@@ -196,11 +202,6 @@ extension Fetch {
     state.representation.lastContact = (now.uptime, true)
     record(response, isConfirmation: false, in: &state.representation)
     if state.isForbidden { state.storage.refuse(.forbidden) }
-    // A redirect may be for one client as well, and is left to it; the response behind it may be
-    // another origin's, or have come for another client.
-    if entry.storage.isShared, response.chain.redirections.isEmpty, response.status != 416 {
-      state.hand(response.headers, response.status, askedFor: response.asked.given)
-    }
     state.establish(information)
   }
 

@@ -95,9 +95,7 @@ struct Fetch: Sendable {
         return state.beginRest(id) && !(isPrefetch && state.fetches[id]?.isBackground != true)
       }
     } onInterim: { status, headers, given in
-      let receive = generation.withState { state in
-        state.reader(asking: given).flatMap { state.readers[$0]?.terms.onInterim }
-      }
+      let receive = generation.withState { $0.reader(asking: given)?.terms.onInterim }
       receive?(status, headers)
     }
   }
@@ -182,10 +180,9 @@ struct Fetch: Sendable {
   }
 
   private func brokenOff(_ error: MediaCacheError) -> Outcome {
-    let (canGoOn, isWhole, isHanded) = generation.withState {
-      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true, $0.handed != nil)
+    let (canGoOn, isWhole) = generation.withState {
+      ($0.canGoOn(id), $0.fetches[id]?.isWhole == true)
     }
-    if isHanded { return .failed(error) }
     guard canGoOn else {
       entry.supersede(generation)
       return .done
@@ -278,8 +275,9 @@ private struct Course {
       state.fetchEnded(id, error: error, isForBackground: isForBackground)
       return state.takeActions()
     }
-    if let error { entry.events.send(.failed(entry.key, error.withoutResponse)) }
-    if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, error?.withoutResponse)) }
+    let failure = error?.isPersonal == true ? nil : error?.withoutResponse
+    if let failure { entry.events.send(.failed(entry.key, failure)) }
+    if !isConfirming { entry.events.send(.fetchFinished(entry.key, range, failure)) }
     fetch.generation.carryOut(actions)
   }
 }

@@ -2,12 +2,12 @@
 import Foundation
 
 /// Distinguishes the generations of a resource by verbatim header fields (RFC 9110 §8.8).
-struct Validator: Sendable, Hashable, Codable {
-  var etag: String?
-  var lastModified: String?
+package struct Validator: Sendable, Hashable, Codable {
+  package var etag: String?
+  package var lastModified: String?
   /// Whether the Date of its response is at least one second later, so that the resource did not
   /// change twice within that second (RFC 9110 §8.8.2.2).
-  var isStrongLastModified = false
+  package var isStrongLastModified = false
   /// Whether the ETag came after the first bytes: it distinguishes later responses, but does not
   /// identify those bytes.
   var isLateETag: Bool?
@@ -19,7 +19,7 @@ struct Validator: Sendable, Hashable, Codable {
 
 extension Validator {
   /// Values that are empty, longer than any real one, or could not be sent back, count as absent.
-  init(headers: HeaderFields) {
+  package init(headers: HeaderFields) {
     func usable(_ name: String) -> String? {
       guard let value = headers[name].map({ String($0.trimmingOWS) }), !value.isEmpty,
         value.utf8.count <= 4096, value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F })

@@ -46,50 +46,56 @@ extension OriginExchange {
     let first = response.chain.redirections.first
     // 416 and 206 are about the range, which is the cache's own. The fields of another origin, such
     // as cookies and challenges, are not for this one; nor is a redirect relative to another URL.
-    if ![206, 416].contains(response.status), !response.isDecoded,
-      WebOrigin.isOne(of: response.url, response.resource.url),
-      first == nil || !RequestChain.isRedirect(response.status)
+    if failure.isPersonal
+      || ![206, 416].contains(response.status) && !response.isDecoded
+        && WebOrigin.isOne(of: response.url, response.resource.url)
+        && (first == nil || !RequestChain.isRedirect(response.status))
     {
-      failure.response = await handedOn(response, to: given)
+      failure.response = await handedOn(response, to: given, isShort: !failure.isPersonal)
     } else if var first {
       first.headers.dropCoding()
-      failure.response = ErrorResponse(
+      failure.response = HandedResponse(
         status: first.status, headers: first.headers, requestTime: first.requestTime,
         responseTime: first.responseTime, body: Data(), rest: nil, to: given)
     }
     return failure
   }
 
-  /// Receives the beginning of the body, which several clients may share, and leaves the rest to
-  /// the first one; nil if it broke off.
-  private func handedOn(_ response: Response, to given: Resource) async -> ErrorResponse? {
+  /// Leaves the body to the client that takes the response. The beginning of one that `isShort`,
+  /// which several may share, is received first; nil if it broke off.
+  private func handedOn(
+    _ response: Response, to given: Resource, isShort: Bool
+  ) async -> HandedResponse? {
     // One call at a time: first this function's, then those of the client that takes the response.
     nonisolated(unsafe) var iterator = response.body.makeAsyncIterator()
-    let next: @Sendable () async throws -> Data? = { [requests] in
+    let next: @Sendable () async throws -> Data? = { [requests, silence] in
       // The exchange is over before the rest.
       let deadline = Deadline()
       deadline.expect(within: requests.origin.silenceTimeout)
-      let bytes = try await deadline.run {
-        let bytes = try await iterator.next(isolation: nil)
-        // Some sequences end early without an error when their task is cancelled.
-        try Task.checkCancellation()
-        return bytes
+      let bytes: Data?
+      do {
+        bytes = try await deadline.run {
+          let bytes = try await iterator.next(isolation: nil)
+          // Some sequences end early without an error when their task is cancelled.
+          try Task.checkCancellation()
+          return bytes
+        }
+      } catch {
+        throw deadline.end == .passed ? silence : error
       }
       requests.countReceived(bytes?.count ?? 0)
       await requests.origin.keepPace(after: bytes?.count ?? 0)
       return bytes
     }
-    expectBody(isFirst: false)
-    defer { deadline.rest() }
     var (body, isWhole) = (Data(), false)
     do {
-      while !isWhole, body.count <= ErrorResponse.longestBody {
+      while isShort, !isWhole, body.count <= HandedResponse.longestBody {
         if let chunk = try await next() { body += chunk } else { isWhole = true }
       }
     } catch {
       return nil
     }
-    return ErrorResponse(
+    return HandedResponse(
       status: response.status, headers: response.headers, requestTime: response.requestTime,
       responseTime: response.responseTime, body: body, rest: isWhole ? nil : next, to: given)
   }

@@ -56,12 +56,7 @@ extension OriginExchange {
       status: response.status, headers: response.headers, askedAt: response.requestTime,
       at: response.responseTime)
     try resource.filter?.check(chain.request.url, status: response.status)
-    if origin.isShared, passesOnErrors(),
-      Freshness(
-        status: response.status, headers: response.headers, requestTime: response.requestTime,
-        responseTime: response.responseTime, keeper: response.keeper(isShared: true)
-      ).noStore
-    {
+    if origin.isShared, passesOnErrors(), response.isPersonal {
       throw MediaCacheError(
         .redirect, "The redirect is for its requester alone.", remedy: "Follow it.",
         status: response.status)

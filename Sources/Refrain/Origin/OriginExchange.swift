@@ -31,6 +31,14 @@ final class OriginExchange: Sendable {
         hasCookies: resource.headers["Cookie"] != nil,
         isSecret: resource.policy.group?.isSecret == true, wasHeldBack: wasHeldBack)
     }
+
+    /// Whether a shared cache must not store it (RFC 9111 §3): it is handed to the reader that asked.
+    var isPersonal: Bool {
+      Freshness(
+        status: status, headers: headers, requestTime: requestTime, responseTime: responseTime,
+        keeper: keeper(isShared: true)
+      ).noStore
+    }
   }
 
   /// What was requested: one object, since each function that a task awaits keeps its copies of a
@@ -98,15 +106,18 @@ final class OriginExchange: Sendable {
     if let error = error as? MediaCacheError { return error }
     let isTimeout = deadline.end == .passed
     if error is CancellationError, !isTimeout { return nil }
-    let host = requests.resource.url.host() ?? "The origin"
     let cause =
-      isTimeout
-      ? TransportError(.timedOut, "\(host) was silent for too long.")
-      : error as? TransportError
-        ?? TransportError(.unreachable, "The request to \(host) failed: \(error).")
-    var problem = MediaCacheError(cause, wanted.purpose)
+      error as? TransportError
+      ?? TransportError(.unreachable, "The request to \(host) failed: \(error).")
+    var problem = isTimeout ? silence : MediaCacheError(cause, wanted.purpose)
     if problem.isTimeout, !hasBegun { problem.retry = .silent }
     return problem
+  }
+
+  private var host: String { requests.resource.url.host() ?? "The origin" }
+
+  var silence: MediaCacheError {
+    .init(TransportError(.timedOut, "\(host) was silent for too long."), wanted.purpose)
   }
 
   private func exchange() async throws -> Response {

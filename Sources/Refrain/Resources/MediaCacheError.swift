@@ -47,7 +47,7 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
   /// Whether the response has a content coding that the request declined, and a client may decode.
   package var isEncoded = false
   /// The origin's response, for readers that pass it on (`ReadTerms.passesOnErrors`).
-  package var response: ErrorResponse?
+  package var response: HandedResponse?
 
   public init(_ code: Code, _ reason: String, remedy: String = "", status: Int? = nil) {
     (self.code, self.reason, self.remedy, self.status) = (code, reason, remedy, status)
@@ -67,23 +67,25 @@ public struct MediaCacheError: Error, Sendable, Hashable, CustomStringConvertibl
     remedy: "Go online, or prefetch the resource beforehand.")
 
   package static let personal = MediaCacheError(
-    .offline, "The stored response is not for requests with cookies.",
-    remedy: "Send the request to the origin.")
+    .offline, "The response is not for this request.", remedy: "Send the request to the origin.")
+
+  /// Whether a shared cache must not store the response, or give it to this reader.
+  package var isPersonal: Bool { withoutResponse == .personal }
 }
 
-/// An error, a redirect that is not followed, or a body in a content coding, as the origin sent it,
-/// for all readers that wait for the request (`ReadTerms.passesOnErrors`).
-package final class ErrorResponse: Sendable, Hashable {
-  /// The longest body that is read before the response is passed on, in bytes.
+/// A response that is not stored, as the origin sent it, whole and as it arrives: for the reader that
+/// asked, and a short error or redirect for all that wait for it (`ReadTerms.passesOnErrors`).
+package final class HandedResponse: Sendable, Hashable {
+  /// The longest body of an error that is read before the response is passed on, in bytes.
   static let longestBody = 64 << 10
 
   package let status: Int
   package let headers: HeaderFields
   /// The beginning of the body; all of it unless there is a rest.
   package let body: Data
-  /// Returns the next bytes of a longer body, for the first client that takes the response, one
-  /// call at a time; nil at the end. Releasing it ends the response. Throws the transport's error;
-  /// `CancellationError`, also if the origin is silent for too long.
+  /// Returns the next bytes of the body, for the first client that takes the response, one
+  /// call at a time; nil at the end. Releasing it ends the response. Throws the transport's error,
+  /// or `MediaCacheError` if the origin is silent for too long; `CancellationError`.
   package let rest: (@Sendable () async throws -> Data?)?
   package let requestTime: Date
   package let responseTime: Date
@@ -136,7 +138,7 @@ package final class ErrorResponse: Sendable, Hashable {
     200, 203, 304, 400, 408, 411, 412, 413, 414, 415, 416, 417, 421, 425, 426, 428, 429, 431,
   ]
 
-  package static func == (left: ErrorResponse, right: ErrorResponse) -> Bool { left === right }
+  package static func == (left: HandedResponse, right: HandedResponse) -> Bool { left === right }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -14,7 +14,7 @@ package struct ReadTerms: Sendable {
   /// Whether stale bytes are used as the origin states: at once, if the opener may confirm them
   /// meanwhile (RFC 5861 §3); for no longer than permitted while the origin is unavailable (§4).
   package var followsStaleDirectives = false
-  /// Whether the reader passes on the origin's error response (`MediaCacheError.response`).
+  /// Whether the reader passes on a response that is not stored (`MediaCacheError.response`).
   package var passesOnErrors = false
   /// Receives interim responses (`OriginRequest.onInterim`) to the reader's own request.
   package var onInterim: (@Sendable (Int, HeaderFields) -> Void)?

@@ -228,12 +228,6 @@ public final class MediaReader: Sendable {
     return known
   }
 
-  /// The full head of a response handed to this reader alone: a shared cache must not store it.
-  package var handed: (status: Int, headers: HeaderFields)? {
-    let handed = withState { state, id in state.handed.flatMap { $0.reader == id ? $0 : nil } }
-    return handed?.map { ($0.status, $0.headers) }
-  }
-
   /// Reads or changes the state of the generation; not for a cancelled reader, which has left it.
   @discardableResult
   func withState<Result: Sendable>(

@@ -16,8 +16,7 @@ extension CachedAnswer {
     }
     // A range of an unchanged body is a range of the original.
     return try await exchange.send(
-      manifest: sent, at: url, in: stream, isFiltered: sent != body,
-      isForAll: service.shared == nil || !selected.known.freshness.noStore
+      manifest: sent, at: url, in: stream, isFiltered: sent != body
     ) { head(200, selected, 0..<(selected.length ?? .max)).fields }
   }
 

@@ -66,7 +66,7 @@ extension CachedAnswer {
         attemptsLeft -= 1
       }
     } catch let error as MediaCacheError {
-      throw outcome(of: error, terms)
+      throw try outcome(of: error, terms)
     }
   }
 

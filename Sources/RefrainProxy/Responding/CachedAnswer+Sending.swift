@@ -9,7 +9,7 @@ extension CachedAnswer {
   func send(_ selected: SelectedResponse) async throws {
     let (known, length) = (selected.known, selected.length)
     var range = range
-    switch try conditions?.evaluate(known, hasRange: range != nil) {
+    switch try conditions?.evaluate(known.validator, hasRange: range != nil) {
     case .ignoreRange: range = nil
     case .notModified: return try await delivery.send(head(304, selected, nil), length: nil)
     case .proceed, nil: break
@@ -19,8 +19,7 @@ extension CachedAnswer {
     if let part = settled ?? length.flatMap({ range?.resolved(length: $0) }) {
       try await send(part, of: selected, status: 206)
     } else if range == nil || length == nil {
-      let isTransformed =
-        selected.reader.handed.map { $0.status == 203 } ?? (known.freshness.isTransformed == true)
+      let isTransformed = known.freshness.isTransformed == true
       try await send(0..<(length ?? .max), of: selected, status: isTransformed ? 203 : 200)
     } else {
       try await delivery.send(
@@ -37,9 +36,7 @@ extension CachedAnswer {
   func head(_ status: Int, _ selected: SelectedResponse, _ wanted: ByteRange?) -> ResponseHead {
     let known = selected.known
     let now = service.cache.now.wall
-    var fields =
-      selected.reader.handed.map { service.fields.handed($0.headers) }
-      ?? service.fields.stored(known)
+    var fields = service.fields.stored(known)
     fields.append("Age", String(ResponseFields.age(known.freshness, at: now)))
     if status == 304 {
       // A client with the content knows the fields that describe it (RFC 9110 §15.4.5).

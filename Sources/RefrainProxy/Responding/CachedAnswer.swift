@@ -75,9 +75,9 @@ final class CachedAnswer: Sendable {
   enum Elsewhere: Error {
     /// The origin's response is to be relayed, for this reason (RFC 9211 §2.2).
     case relayed(CacheStatus.Forwarded)
-    /// The origin's error response, received in place of the resource: no further request is made.
-    /// `isJoined`: another client has received it, whose request this one shared.
-    case received(ErrorResponse, isJoined: Bool)
+    /// The origin's response, which is not stored: no further request is made. `isJoined`: another
+    /// client has received it, whose request this one shared.
+    case received(HandedResponse, PassedResponse, isJoined: Bool)
   }
 
   func run() async throws {
@@ -85,9 +85,9 @@ final class CachedAnswer: Sendable {
       try await respond()
     } catch Elsewhere.relayed(let reason) {
       try await exchange.relay(reason)
-    } catch Elsewhere.received(let response, let isJoined) {
+    } catch Elsewhere.received(let response, let passed, let isJoined) {
       if !isJoined { service.shared?.insert(response, on: key, for: resource) }
-      try await exchange.pass(response, isJoined: isJoined)
+      try await exchange.pass(response, as: passed, isJoined: isJoined)
     }
   }
 
@@ -137,35 +137,64 @@ final class CachedAnswer: Sendable {
   }
 
   /// Decides what becomes of an error of the cache, and notes what it shows of the resource.
-  func outcome(of error: MediaCacheError, _ terms: ReadTerms) -> any Error {
-    if error.isEncoded {
+  func outcome(of error: MediaCacheError, _ terms: ReadTerms) throws(HTTPError) -> any Error {
+    if terms.directives.onlyIfCached, error.isPersonal || error.code == .offline {
+      return Self.notThere
+    }
+    if error.isEncoded || error.isPersonal {
       // The client may be able to decode it.
       service.noteUncacheable(memory)
-      return received(with: error) ?? .relayed(.uriMiss)
+      return try received(with: error) ?? .relayed(error.isPersonal ? .bypass : .uriMiss)
     }
     // A relayed redirect would only send the client round as well.
     if error.status == 508 { return HTTPError.loop }
-    if terms.directives.onlyIfCached, error == .personal || error.code == .offline {
-      return Self.notThere
-    }
-    if error == .personal {
-      service.noteUncacheable(memory)
-      return Elsewhere.relayed(.bypass)
-    }
     guard error.status != nil,
       error.code == .status || error.code == .redirect || error.response != nil
     else { return error }
     // The client should receive the origin's own error, or redirect that leads nowhere.
-    if let received = received(with: error) { return received }
+    if let received = try received(with: error) { return received }
     return Elsewhere.relayed(.uriMiss)
   }
 
-  /// Returns nil if this client may not receive the response.
-  private func received(with error: MediaCacheError) -> Elsewhere? {
+  /// Returns nil if this client may not receive the response, or it brings not all that it wants.
+  private func received(with error: MediaCacheError) throws(HTTPError) -> Elsewhere? {
     guard let response = error.response,
-      let isJoined = response.take(for: resource, isShared: service.shared != nil)
+      let isJoined = response.take(for: resource, isShared: service.shared != nil),
+      let passed = try passed(response)
     else { return nil }
-    return .received(response, isJoined: isJoined)
+    return .received(response, passed, isJoined: isJoined)
+  }
+
+  /// A 206 brings the range that the cache has requested, which need not be the client's.
+  private func passed(_ response: HandedResponse) throws(HTTPError) -> PassedResponse? {
+    var passed = PassedResponse(status: response.status, headers: response.headers)
+    let isPart = response.status == 206
+    guard isPart || WholeResponse.statuses.contains(response.status),
+      response.headers.contentCodings.isEmpty
+    else { return passed }
+    let content = isPart ? response.headers.contentRange : nil
+    let length = isPart ? content?.total : response.headers.bodyLength
+    let all = 0..<(length ?? .max)
+    let brought = content?.range ?? all
+    if isPart { passed.status = 200 }
+    let validator = Validator(headers: response.headers)
+    let outcome = try conditions?.evaluate(validator, hasRange: range != nil) ?? .proceed
+    let takesAll = outcome != .proceed || exchange.mayBeManifest(passed) == true
+    let part = takesAll ? nil : length.flatMap { range?.resolved(length: $0) }
+    if outcome == .notModified {
+      passed.status = 304
+    } else if !isHEAD {
+      guard brought.clamped(to: part ?? all) == part ?? all else { return nil }
+      if brought != all { passed.status = 206 }
+    }
+    passed.headers["Transfer-Encoding"] = nil
+    passed.headers["Content-Length"] = length.map { String($0) }
+    passed.headers["Content-Range"] = part.map {
+      "bytes \($0.lowerBound)-\($0.upperBound - 1)/\(all.upperBound)"
+    }
+    let start = brought.lowerBound
+    passed.part = part.map { ($0.lowerBound - start)..<($0.upperBound - start) }
+    return passed
   }
 
   static let notThere = HTTPError(
@@ -181,25 +210,11 @@ final class CachedAnswer: Sendable {
     if service.shared != nil, known.freshness.noStore {
       // The response to another request may be for that one only: it is not remembered.
       if reader.statistics.requests > 0 { service.noteUncacheable(memory) }
-      guard isHanded(selected) else { throw Elsewhere.relayed(.bypass) }
+      throw Elsewhere.relayed(.bypass)
     } else if terms.hasCookies, !known.isForEverybody {
       // The response may be that of a concurrent request without cookies.
       throw Elsewhere.relayed(.bypass)
     }
-  }
-
-  /// Whether an unstored response was handed to this request, and brings all that the client wants:
-  /// no further request is then needed.
-  private func isHanded(_ selected: SelectedResponse) -> Bool {
-    let reader = selected.reader
-    guard reader.handed != nil else { return false }
-    let all = 0..<(selected.length ?? .max)
-    let wanted = selected.isManifest == true ? all : wanted(of: selected.length)
-    guard !wanted.isEmpty, let end = reader.announcedEnd(from: wanted.lowerBound) else {
-      return true
-    }
-    // One without a length may have ended by now, which has shown its length.
-    return end >= min(wanted.upperBound, reader.knownInformation?.length ?? .max)
   }
 
   func wanted(of length: Int64?) -> ByteRange {

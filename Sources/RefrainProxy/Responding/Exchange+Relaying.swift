@@ -5,6 +5,14 @@ import NIOFoundationCompat
 import Refrain
 import RefrainStreams
 
+/// The head of a response that a client receives from its origin.
+struct PassedResponse: Sendable {
+  var status: Int
+  var headers: HeaderFields
+  /// The part of the body that the client wants, which is then sent as a 206; nil: all of it.
+  var part: ByteRange?
+}
+
 /// Relays responses that are not stored, or that the cache has received already (`pass`).
 extension Exchange {
   func relay(_ reason: CacheStatus.Forwarded) async throws {
@@ -25,7 +33,14 @@ extension Exchange {
     let response = try await ask(request, fields)
     observer?.received(response.headers, from: url)
     await invalidate(request.method, response)
-    try await pass(response, reason)
+    var parts: (any AsyncIteratorProtocol<Data, any Error>)? = response.body.makeAsyncIterator()
+    let passed = PassedResponse(status: response.status, headers: response.headers)
+    try await pass(passed, CacheStatus(forwarded: reason)) {
+      guard let bytes = try await parts?.next(isolation: nil) else { return nil }
+      service.traffic.noteRelayed(bytes.count)
+      await service.cache.paceOrigin(bytes.count)
+      return bytes
+    }
   }
 
   private func ask(_ request: RequestHead, _ fields: HeaderFields) async throws -> OriginResponse {
@@ -58,18 +73,23 @@ extension Exchange {
 
   // MARK: The response
 
-  /// Passes on an error response received in place of the resource, perhaps for other clients too.
-  func pass(_ response: ErrorResponse, isJoined: Bool) async throws {
+  /// Passes on a response that the cache has received and does not store.
+  func pass(_ response: HandedResponse, as passed: PassedResponse, isJoined: Bool) async throws {
     delivery.note { $0.served.source = .relayed }
     // The origin did not receive the client's condition, and confirms nothing.
     guard response.status != 304 || !delivery.request.head.isConditional else {
       throw HTTPError(502, "The origin answered 304 to a request without conditions.")
     }
-    let status = CacheStatus(forwarded: .uriMiss, isCollapsed: isJoined)
-    try await send(
-      response.status, passable(response.headers, status), response.body,
-      length: response.rest == nil ? Int64(response.body.count) : response.headers.bodyLength
-    ) { try await response.rest?() }
+    var passed = passed
+    if response.rest == nil {
+      passed.headers["Transfer-Encoding"] = nil
+      passed.headers["Content-Length"] = String(response.body.count)
+    }
+    var beginning: Data? = response.body
+    try await pass(passed, CacheStatus(forwarded: .uriMiss, isCollapsed: isJoined)) {
+      if let bytes = beginning.take() { return bytes }
+      return try await response.rest?()
+    }
   }
 
   func pass(_ stored: SharedMemory.Response) async throws {
@@ -88,11 +108,18 @@ extension Exchange {
   /// `next` returns more of the body after its beginning, nil at its end.
   private func send(
     _ status: Int, _ fields: HeaderFields, _ beginning: Data, length: Int64?,
-    _ next: () async throws -> Data? = { nil }
+    part: ByteRange = 0..<(.max), _ next: () async throws -> Data? = { nil }
   ) async throws {
     try await delivery.send(ResponseHead(status: status, fields: fields), length: length) {
-      try await delivery.write(ByteBuffer(bytes: beginning))
-      while let bytes = try await next() { try await delivery.write(ByteBuffer(bytes: bytes)) }
+      var (bytes, offset) = (beginning as Data?, Int64(0))
+      while let chunk = bytes {
+        let end = offset + Int64(chunk.count)
+        let wanted = part.clamped(to: offset..<end)
+        try await delivery.write(
+          ByteBuffer(bytes: chunk.dropFirst(Int(wanted.lowerBound - offset)).prefix(wanted.count)))
+        offset = end
+        bytes = offset < part.upperBound ? try await next() : nil
+      }
     }
   }
 
@@ -116,19 +143,13 @@ extension Exchange {
     return fields
   }
 
-  private func pass(_ response: OriginResponse, _ reason: CacheStatus.Forwarded) async throws {
-    var fields = passable(response.headers, CacheStatus(forwarded: reason))
+  /// `next` returns more of the body, nil at its end.
+  private func pass(
+    _ response: PassedResponse, _ cacheStatus: CacheStatus, _ next: () async throws -> Data?
+  ) async throws {
+    var fields = passable(response.headers, cacheStatus)
     var length = response.headers.bodyLength
-    var parts: (any AsyncIteratorProtocol<Data, any Error>)? = response.body.makeAsyncIterator()
-    let next = { () async throws -> Data? in
-      guard let bytes = try await parts?.next(isolation: nil) else {
-        parts = nil
-        return nil
-      }
-      service.traffic.noteRelayed(bytes.count)
-      await service.cache.paceOrigin(bytes.count)
-      return bytes
-    }
+    var isOver = false
     var beginning = Data()
     var isManifest = mayBeManifest(response)
     if isHEAD, isManifest == true {
@@ -139,6 +160,7 @@ extension Exchange {
     if isManifest != false { delivery.note { $0.served.status = response.status } }
     while !isHEAD, isManifest != false, beginning.count <= Manifest.longest {
       let bytes = try await next()
+      isOver = bytes == nil
       beginning += bytes ?? Data()
       isManifest =
         isManifest
@@ -154,11 +176,15 @@ extension Exchange {
       if isSent { return }
       return try await send(200, fields, beginning, length: Int64(beginning.count))
     }
-    try await send(response.status, fields, beginning, length: length, next)
+    if let part = response.part { length = Int64(part.count) }
+    try await send(
+      response.part == nil ? response.status : 206, fields, beginning, length: length,
+      part: response.part ?? 0..<(.max)
+    ) { isOver ? nil : try await next() }
   }
 
   /// Returns true by type or name; nil if only its content can show it.
-  private func mayBeManifest(_ response: OriginResponse) -> Bool? {
+  func mayBeManifest(_ response: PassedResponse) -> Bool? {
     let content = response.headers.contentRange
     guard delivery.request.head.isGET || isHEAD, response.headers.contentCodings.isEmpty,
       WholeResponse.statuses.contains(response.status)

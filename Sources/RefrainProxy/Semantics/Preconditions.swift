@@ -14,13 +14,13 @@ struct Preconditions: Sendable {
   let fields: HeaderFields
 
   /// Throws 412.
-  func evaluate(_ known: StoredResponse, hasRange: Bool) throws(HTTPError) -> Outcome {
+  func evaluate(_ validator: Validator, hasRange: Bool) throws(HTTPError) -> Outcome {
     let failed = HTTPError(412, "The resource does not meet the request's preconditions.")
-    let tag = known.etag.map { EntityTag($0) }
+    let tag = validator.etag.map { EntityTag($0) }
     // A date beside tags is ignored, and so is an invalid one (§13.1.3, §13.1.4). Several fields of
     // a name do not form a date.
     func date(_ value: String?) -> Date? { value.flatMap { HTTPDate.parse($0) } }
-    let modified = date(known.lastModified)
+    let modified = date(validator.lastModified)
     if let tags = fields["If-Match"] {
       guard Self.list(tags).map({ tag?.kind == .strong && $0.contains { $0 == tag } }) ?? true
       else { throw failed }
@@ -42,7 +42,7 @@ struct Preconditions: Sendable {
         case .strong: tag == asked
         case .weak: false
         case .malformed:
-          known.isStrongLastModified && modified != nil && date(String(value)) == modified
+          validator.isStrongLastModified && modified != nil && date(String(value)) == modified
         }
       if !isSame { return .ignoreRange }
     }

@@ -30,13 +30,6 @@ struct ResponseFields: Sendable {
     return completed(fields, date: known.freshness.confirmedAt)
   }
 
-  /// Returns the fields of a response that is not stored, of which a client may receive a part.
-  func handed(_ headers: HeaderFields) -> HeaderFields {
-    var fields = passable(headers)
-    for name in ["Content-Range", "Age"] { fields[name] = nil }
-    return completed(fields)
-  }
-
   /// Adds the fields that every response has, and those for the allowed web origin.
   func completed(
     _ fields: HeaderFields, date: Date = Date(), isForWebOrigin: Bool = true

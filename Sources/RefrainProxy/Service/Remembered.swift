@@ -39,7 +39,7 @@ final class SharedMemory: Sendable {
   init(since start: Date) { state = Mutex(State(changesSince: start)) }
 
   /// Keeps a response if the origin permits that.
-  func insert(_ response: ErrorResponse, on key: CacheKey, for resource: Resource) {
+  func insert(_ response: HandedResponse, on key: CacheKey, for resource: Resource) {
     guard let (freshness, fields) = response.reuse(),
       fields.fields.reduce(response.body.count, { $0 + $1.name.utf8.count + $1.value.utf8.count })
         <= Self.longestResponse

@@ -260,9 +260,8 @@ extension DiskBudget {
     }
   }
 
-  /// Waits, for a second at most if that is urgent, until the usage is known, and enough entries to
-  /// select from: all, or a sample of many. Returns whether the usage is known: nothing is evicted
-  /// for a guess.
+  /// Waits until the usage is known, and enough entries to select from: all, or a sample of many; if
+  /// that is urgent, a second at most. Returns whether it is known: nothing is evicted for a guess.
   func waitForCandidates(isUrgent: @Sendable () -> Bool = { true }) async -> Bool {
     let isScanned = index.withLock { $0.lastScan != nil }
     if isScanned, usage.update(\.isMeasured) { return true }

@@ -140,7 +140,7 @@ extension GenerationState {
   }
 
   mutating func plan(for reader: Reader, at place: Int64?, isWaiting: Bool) {
-    guard !isOver, !isOffline, handed == nil else { return }
+    guard !isOver, !isOffline else { return }
     if reader.awaitsConfirmation { return confirm(for: reader, at: place) }
     var reader = reader
     reader.position = place ?? reader.position
@@ -275,7 +275,7 @@ extension GenerationState {
   /// once would do no better.
   func endsInVain(_ id: FetchID) -> Bool {
     guard let fetch = fetches[id], !fetch.isConfirmation, !fetch.isCalledOff, fetch.brought == 0,
-      handed == nil, !isOver
+      !isOver
     else { return false }
     let others = fetches.all.filter { $0.key != id && $0.value.bringsBytes }.map(\.value)
     return isAwaited(fetch, beside: others)
@@ -284,7 +284,6 @@ extension GenerationState {
   /// Whether a further response could continue where this one broke off. If it begins at the first
   /// byte, and nothing confirms that it is the same, it is compared with what is stored.
   func canGoOn(_ id: FetchID) -> Bool {
-    if handed != nil { return false }
     guard let fetch = fetches[id], fetch.isWhole, fetch.position > 0 else { return true }
     if isLive { return false }
     return !isUnrepeatable || stored.byteCount(in: 0..<fetch.position) == fetch.position
@@ -296,6 +295,7 @@ extension GenerationState {
     guard let fetch = fetches.remove(id) else { return }
     if let error {
       let failed = readers.waits.filter { wait in
+        if error.isPersonal, !wait.reader.terms.passesOnErrors { return false }
         if fetch.isConfirmation { return wait.reader.awaitsConfirmation }
         if isForBackground, !wait.reader.isBackground { return false }
         guard let offset = wait.offset else { return info == nil }
@@ -311,6 +311,5 @@ extension GenerationState {
       }
     }
     plan()
-    if handed != nil, fetches.isEmpty { wake(readers.waits, with: MediaCacheError.endedEarly) }
   }
 }

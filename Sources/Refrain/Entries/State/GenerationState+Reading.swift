@@ -18,13 +18,8 @@ extension GenerationState {
     /// What it was opened for.
     var resource: Resource?
 
-    enum Activity: Sendable {
-      case resting
-      /// It reads on from its position.
-      case reading
-      /// It has found nothing there.
-      case aboutToWait
-    }
+    /// It reads on from its position, or is about to wait because it has found nothing there.
+    enum Activity: Sendable { case resting, reading, aboutToWait }
 
     enum Attachment: Sendable {
       /// It can move to another generation.
@@ -133,7 +128,7 @@ extension GenerationState {
 
   func lookUpInformation(_ id: ReaderID) -> Lookup<ContentInformation> {
     guard let reader = readers[id] else { return .moved }
-    return obstacle(for: id, reader) ?? info.map { .found($0) }
+    return obstacle(for: reader) ?? info.map { .found($0) }
       ?? (isOver ? .failed(Self.changed) : .wait)
   }
 
@@ -148,7 +143,7 @@ extension GenerationState {
   private func available(
     to id: ReaderID, _ reader: Reader, at offset: Int64
   ) -> Lookup<AvailableBytes> {
-    if let obstacle: Lookup<AvailableBytes> = obstacle(for: id, reader) { return obstacle }
+    if let obstacle: Lookup<AvailableBytes> = obstacle(for: reader) { return obstacle }
     if let length, offset >= length { return .found(.end) }
     if let range = stored.range(containing: offset), let file {
       return .found(.file(file, upTo: min(range.upperBound, length ?? .max)))
@@ -159,20 +154,16 @@ extension GenerationState {
     if life == .superseded { return .failed(isLive ? Self.brokeOff : Self.changed) }
     if reader.isBackground, isLive { return .failed(.endless) }
     // It has passed, or is further ahead than a demuxer skips: waiting for it could take hours.
-    guard let liveEnd = transient.liveEnd, offset < liveEnd || offset - liveEnd > limits.firstRequest else {
-      return .wait
-    }
+    guard let liveEnd = transient.liveEnd,
+      offset < liveEnd || offset - liveEnd > limits.firstRequest
+    else { return .wait }
     // A reader that has read nothing may join the stream at its current position.
     return hasPassedStart && !reader.hasRead ? .moved : .failed(Self.outOfReach)
   }
 
-  private func obstacle<Found>(for id: ReaderID, _ reader: Reader) -> Lookup<Found>? {
+  private func obstacle<Found>(for reader: Reader) -> Lookup<Found>? {
     if life == .closed { return .failed(Self.closed) }
     if life == .superseded, !reader.hasRead { return .moved }
-    // Of a response handed to another reader, a client asks for its own; a player moves on.
-    if let handed, handed.reader != id {
-      return reader.terms.audience == .client ? .failed(.personal) : .moved
-    }
     return reader.awaitsConfirmation ? .wait : nil
   }
 
@@ -192,6 +183,16 @@ extension GenerationState {
 
   // MARK: Waiting
 
+  /// Returns the reader that waits for the first response, opened for just what was requested, and
+  /// passes on what is not stored.
+  func reader(asking given: Resource?) -> Reader? {
+    guard let given, info == nil else { return nil }
+    return readers.waits.filter { wait in
+      wait.reader.terms.passesOnErrors && !wait.reader.isBackground
+        && wait.reader.resource?.isAsked(as: given) == true
+    }.min { $0.readerID < $1.readerID }?.reader
+  }
+
   /// Registers a waiter, or returns its outcome: a success lets the reader look again.
   mutating func wait(_ id: WaiterID, _ waiter: Waiter) -> Result<Void, any Error>? {
     guard let reader = readers[waiter.reader] else { return .success(()) }
@@ -199,10 +200,7 @@ extension GenerationState {
     if isServed(waiter.reader, reader, at: waiter.offset) { return .success(()) }
     if isOffline { return .failure(MediaCacheError.offline) }
     readers[waiter.reader]?.missed = nil
-    if fetches.isEmpty {
-      if let missed = reader.missed { return .failure(missed) }
-      if handed != nil { return .failure(MediaCacheError.endedEarly) }
-    }
+    if fetches.isEmpty, let missed = reader.missed { return .failure(missed) }
     readers.add(waiter, as: id)
     plan()
     releaseUnwanted()

@@ -148,25 +148,6 @@ enum StoringDecision: Sendable, Hashable {
   case stream
 }
 
-/// A response that a shared cache must not store (RFC 9111 §3) is handed to the reader that asked
-/// for it. Nothing more is requested for it: another response could be for somebody else.
-extension GenerationState {
-  /// Returns the reader that waits for the first response, opened for just what was requested.
-  func reader(asking given: Resource?) -> ReaderID? {
-    guard let given, info == nil else { return nil }
-    return readers.waits.filter { wait in
-      !wait.reader.isBackground && !wait.reader.fillsWhole
-        && wait.reader.resource?.isAsked(as: given) == true
-    }.map(\.readerID).min()
-  }
-
-  mutating func hand(_ headers: HeaderFields, _ status: Int, askedFor given: Resource?) {
-    guard let reader = reader(asking: given), isForbidden, !isLive else { return }
-    handed = (reader, headers, status)
-    wake(readers.waits.filter { $0.readerID != reader })
-  }
-}
-
 /// Live streams: another response begins elsewhere. So one response is all of a generation, passes
 /// through memory, and is not continued when it breaks off.
 extension GenerationState {

@@ -42,8 +42,6 @@ struct GenerationState: Sendable {
   private(set) var lastKnown: StoredResponse?
   var storage = StoredBytes()
   var transient = TransientBytes()
-  /// The one reader to which the response is handed, with all of its fields; nil: all may read it.
-  var handed: (reader: ReaderID, headers: HeaderFields, status: Int)?
   var readers = Readers()
   var fetches = Fetches()
 

@@ -91,7 +91,7 @@ package final class StoredResponse: Sendable {
   /// The origin's fields, except those that describe the message or one range.
   package let headers: HeaderFields
   package let freshness: Freshness
-  private let validator: Validator
+  package let validator: Validator
   package let invalidatedAt: Date?
   /// Whether the origin allows shared caches to serve the response regardless of credentials.
   package let isForEverybody: Bool
@@ -109,10 +109,6 @@ package final class StoredResponse: Sendable {
     isForEverybody =
       CacheControl(headers, isShared: true).isForEverybody && freshness.mayDifferByCookies != true
   }
-
-  package var etag: String? { validator.etag }
-  package var lastModified: String? { validator.lastModified }
-  package var isStrongLastModified: Bool { validator.isStrongLastModified }
 
   /// Returns the seconds until the response becomes stale; negative once it is.
   package func timeToLive(at now: Date) -> Double {
