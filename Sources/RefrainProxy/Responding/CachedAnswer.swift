@@ -146,8 +146,8 @@ final class CachedAnswer: Sendable {
       service.noteUncacheable(memory)
       return try received(with: error) ?? .relayed(error.isPersonal ? .bypass : .uriMiss)
     }
-    // A relayed redirect would only send the client round as well.
-    if error.status == 508 { return HTTPError.loop }
+    // This proxy's own, behind a redirect: relayed, that would only send the client round as well.
+    if error.status == 508, error.response?.status != 508 { return HTTPError.loop }
     guard error.status != nil,
       error.code == .status || error.code == .redirect || error.response != nil
     else { return error }
