@@ -26,7 +26,7 @@
     func abandon() { thread.post { [self] in $0.remove(self) } }
 
     /// The bytes that libcurl passes on at most at once (`CURL_MAX_WRITE_SIZE`).
-    private static let mostAtOnce = 16 << 10
+    fileprivate static let mostAtOnce = 16 << 10
 
     /// Returns how many chunks an exchange buffers, and the bytes above which one takes no more:
     /// below, it takes whatever comes at once. Where exchanges are few, one is filled while the
@@ -250,7 +250,9 @@
             return (nil, wakes: true)
           }
           let rest = length.map { Int(clamping: $0 - received) } ?? .max
-          state.chunks.append(Data(capacity: max(bytes.count, min(2 * limits.full, rest))))
+          // The most that it may become: malloc(3) returns what is too much to the system each time.
+          let most = limits.full + min(limits.full, CurlExchange.mostAtOnce)
+          state.chunks.append(Data(capacity: max(bytes.count, min(most, rest))))
         }
         let last = state.chunks.count - 1
         state.chunks[last].append(contentsOf: bytes)
