@@ -68,7 +68,7 @@ actor Evictor {
     await advance?.value
   }
 
-  /// Frees bytes in advance, so that not every write evicts. Callers get their turn in between.
+  /// Frees bytes in advance, so that not every write evicts. Callers mostly wait for its end.
   private func freeInAdvance() {
     // Before the first full scan, the oldest known entries need not be old.
     guard advance == nil, !isClosed, let limit = budget.usableLimit,
