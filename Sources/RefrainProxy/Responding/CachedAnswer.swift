@@ -142,7 +142,7 @@ final class CachedAnswer: Sendable {
       return Self.notThere
     }
     if error.isEncoded || error.isPersonal {
-      // The client may be able to decode it.
+      // An encoded one the client may be able to decode.
       service.noteUncacheable(memory)
       return try received(with: error) ?? .relayed(error.isPersonal ? .bypass : .uriMiss)
     }
