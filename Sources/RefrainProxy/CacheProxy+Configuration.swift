@@ -159,12 +159,3 @@ extension Routes {
       allowedHosts: configuration.allowedHosts, names: configuration.names)
   }
 }
-
-extension ConnectionSettings {
-  init(_ configuration: CacheProxy.Configuration) {
-    self.init(
-      headTimeout: configuration.headTimeout, idleTimeout: configuration.idleTimeout,
-      sendTimeout: configuration.sendTimeout, lastRequestTimeout: configuration.lastRequestTimeout,
-      isSocketGiven: configuration.socket != nil, sendsFiles: configuration.sendsFiles)
-  }
-}

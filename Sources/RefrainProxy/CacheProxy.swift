@@ -33,7 +33,11 @@ public final class CacheProxy: Sendable {
       (configuration.address, configuration.port) = (address.host, address.port)
     }
     (self.service, self.configuration) = (service, configuration)
-    setup = ConnectionSetup(ConnectionSettings(configuration), service, front) {
+    let settings = ConnectionSettings(
+      headTimeout: configuration.headTimeout, idleTimeout: configuration.idleTimeout,
+      sendTimeout: configuration.sendTimeout, lastRequestTimeout: configuration.lastRequestTimeout,
+      isSocketGiven: configuration.socket != nil, sendsFiles: configuration.sendsFiles)
+    setup = ConnectionSetup(settings, service, front) {
       await Responder(delivery: $0).run(front)
     }
     listener = Listener(setup, at: service.routes.place, service.connections)

@@ -33,8 +33,7 @@ final class Delivery: Sendable {
     record = Mutex(
       Record(
         served: ServedRequest(
-          method: request.head.method, url: "", status: 0, range: nil, bytesSent: 0, source: .proxy,
-          seconds: 0, client: request.client, error: nil),
+          method: request.head.method, url: "", status: 0, source: .proxy, client: request.client),
         isSilent: setup.front == nil))
   }
 

@@ -31,8 +31,8 @@ extension ProxyConnection {
     guard setup.front != nil else { return }
     setup.service.note(
       ServedRequest(
-        method: "-", url: "-", status: httpError.status, range: nil, bytesSent: bytesSent,
-        source: .proxy, seconds: 0, client: clientText, error: httpError.reason), of: nil)
+        method: "-", url: "-", status: httpError.status, bytesSent: bytesSent, source: .proxy,
+        client: clientText, error: httpError.reason), of: nil)
   }
 
   /// Closes once written bytes have been sent. A client that is still sending would lose the

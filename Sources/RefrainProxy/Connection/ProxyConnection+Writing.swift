@@ -158,7 +158,7 @@ extension ProxyConnection {
     var served = ServedRequest(
       method: response.head.method, url: hit.url, status: hit.status,
       range: hit.status == 206 ? hit.range : nil, bytesSent: bytesSent, source: .hit,
-      seconds: Self.seconds(since: response.started), client: clientText, error: nil)
+      seconds: Self.seconds(since: response.started), client: clientText)
     served.bytesFromCache = bytesSent
     setup.service.note(served, of: response.head, firstByte: response.firstByte)
     finished(isSent: isSent)

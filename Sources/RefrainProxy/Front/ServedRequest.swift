@@ -5,7 +5,7 @@ public import Refrain
 /// The outcome of one request to the proxy.
 public struct ServedRequest: Sendable, Hashable, Codable {
   /// The source of the response.
-  public enum Source: String, Sendable, Hashable, Codable {
+  public enum Source: String, Sendable, Hashable, Codable, CaseIterable {
     /// All of it from the cache, without a request to the origin.
     case hit
     /// From the cache, after the origin confirmed it.
@@ -50,17 +50,11 @@ public struct ServedRequest: Sendable, Hashable, Codable {
   public var error: String?
 
   public init(
-    method: String, url: String, status: Int, range: ByteRange?, bytesSent: Int64, source: Source,
-    seconds: Double, client: String, error: String?
+    method: String, url: String, status: Int, range: ByteRange? = nil, bytesSent: Int64 = 0,
+    source: Source, seconds: Double = 0, client: String, error: String? = nil
   ) {
-    self.method = method
-    self.url = url
-    self.status = status
-    self.range = range
-    self.bytesSent = bytesSent
-    self.source = source
-    self.seconds = seconds
-    self.client = client
-    self.error = error
+    (self.method, self.url, self.status, self.range) = (method, url, status, range)
+    (self.bytesSent, self.source, self.seconds) = (bytesSent, source, seconds)
+    (self.client, self.error) = (client, error)
   }
 }

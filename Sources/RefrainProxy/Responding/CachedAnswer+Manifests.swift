@@ -47,7 +47,7 @@ extension CachedAnswer {
       freshness.confirmedAt < service.began
         || cache.now.wall.timeIntervalSince(freshness.confirmedAt) >= 10,
       // Nothing is removed from an MPD that changes, and a list of segments names no variants.
-      freshness.pace?.isLive != true, service.shared == nil,
+      freshness.pace?.isLive != true, !service.sharing.isShared,
       !cache.isOffline, !terms.directives.onlyIfCached,
       let body = try await manifestBody(of: selected),
       try await StoredVariants(cache: cache, url: baseURL(of: selected.known)).isReducible(body)

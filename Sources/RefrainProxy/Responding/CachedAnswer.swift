@@ -13,7 +13,6 @@ final class CachedAnswer: Sendable {
   let conditions: Preconditions?
   let resource: Resource
   private let resourceKey: CacheKey
-  /// In a shared cache another one for each set of credentials (RFC 9111 §3.5).
   let key: CacheKey
   let terms: ReadTerms
   /// Whether the client requests a range of a segment that the origin may still write.
@@ -28,38 +27,19 @@ final class CachedAnswer: Sendable {
     resource = exchange.resource
     resourceKey = service.cache.key(for: resource)
     let asked = Resource(url: url, headers: exchange.fields)
-    key = service.shared == nil ? resourceKey : Credentials.key(resourceKey, for: asked)
+    key = service.sharing.key(resourceKey, for: asked)
     isGrowing = range != nil && service.parts.isGrowing(url)
     var terms = ReadTerms()
     terms.directives = RequestDirectives(exchange.fields)
     terms.passesOnErrors = true
     terms.onInterim = exchange.onInterim
     terms.audience = service.rules.servesOnePlay ? .player : .client
-    terms.hasCookies = service.shared != nil && resource.headers["Cookie"] != nil
-    terms.followsStaleDirectives = service.shared != nil
-    if service.shared == nil { Self.relax(&terms, for: exchange) }
-    if key != resourceKey { terms.notBefore = service.shared?.lastChange(of: resourceKey) }
+    service.sharing.complete(
+      &terms, of: resource, resourceKey, on: key, isPart: service.parts.contains(url))
     if !isGrowing {
       terms.listing = service.listings.naming(of: resourceKey, in: resource.policy.group?.first)
     }
     self.terms = terms
-  }
-
-  /// Relaxes the terms for manifests and parts of streams: VLC and many origins send `no-cache` with
-  /// all of them. RFC 9111 §4.2.4 forbids to use such a response while the origin is unavailable; a
-  /// private cache does so all the same, so that a stored stream plays.
-  private static func relax(_ terms: inout ReadTerms, for exchange: Exchange) {
-    if Manifest.isNamed(mimeType: nil, url: exchange.url) {
-      terms.acceptsForbidden = true
-      guard terms.directives.noCache else { return }
-      // A stored manifest is used if the origin cannot be reached.
-      terms.directives.noCache = false
-      terms.directives.maxAge = 0
-    } else if exchange.service.parts.contains(exchange.url) {
-      terms.acceptsForbidden = true
-      terms.directives.noCache = false
-      terms.directives.maxStale = .max
-    }
   }
 
   var service: ProxyService { exchange.service }
@@ -86,7 +66,7 @@ final class CachedAnswer: Sendable {
     } catch Elsewhere.relayed(let reason) {
       try await exchange.relay(reason)
     } catch Elsewhere.received(let response, let passed, let isJoined) {
-      if !isJoined { service.shared?.insert(response, on: key, for: resource) }
+      if !isJoined { service.sharing.memory?.insert(response, on: key, for: resource) }
       try await exchange.pass(response, as: passed, isJoined: isJoined)
     }
   }
@@ -115,7 +95,7 @@ final class CachedAnswer: Sendable {
     @inline(never)
     get {
       guard !terms.directives.noStore || terms.directives.onlyIfCached else { return nil }
-      return service.shared?.response(
+      return service.sharing.memory?.response(
         on: key, for: resource, resourceKey, on: terms, at: service.cache.now.wall)
     }
   }
@@ -128,8 +108,7 @@ final class CachedAnswer: Sendable {
       guard !isUncacheable else { throw Self.notThere }
     } else if terms.directives.noStore {
       throw Elsewhere.relayed(.request)
-    } else if isUncacheable || service.shared != nil && resource.policy.group?.isSecret == true {
-      // A secret decrypts segments, and is not stored for several people.
+    } else if isUncacheable || service.sharing.bypassesCache(resource) {
       throw Elsewhere.relayed(.bypass)
     } else if service.cache.isArrivingForOthers(key, on: terms) {
       throw Elsewhere.relayed(.stale)
@@ -159,7 +138,7 @@ final class CachedAnswer: Sendable {
   /// Returns nil if this client may not receive the response, or it brings not all that it wants.
   private func received(with error: MediaCacheError) throws(HTTPError) -> Elsewhere? {
     guard let response = error.response,
-      let isJoined = response.take(for: resource, isShared: service.shared != nil),
+      let isJoined = response.take(for: resource, isShared: service.sharing.isShared),
       let passed = try passed(response)
     else { return nil }
     return .received(response, passed, isJoined: isJoined)
@@ -207,12 +186,11 @@ final class CachedAnswer: Sendable {
     guard known.otherKey(than: reader.key, for: resource.headers) == nil else {
       throw Elsewhere.relayed(.varyMiss)
     }
-    if service.shared != nil, known.freshness.noStore {
-      // The response to another request may be for that one only: it is not remembered.
-      if reader.statistics.requests > 0 { service.noteUncacheable(memory) }
-      throw Elsewhere.relayed(.bypass)
-    } else if terms.hasCookies, !known.isForEverybody {
-      // The response may be that of a concurrent request without cookies.
+    guard service.sharing.mayReceive(known, hasCookies: terms.hasCookies) else {
+      // A response to another request may be for that one only: it is not remembered.
+      if known.freshness.noStore, reader.statistics.requests > 0 {
+        service.noteUncacheable(memory)
+      }
       throw Elsewhere.relayed(.bypass)
     }
   }
@@ -268,7 +246,7 @@ final class CachedAnswer: Sendable {
     service.hits.insert(
       CachedHit(
         lease: lease, urlText: exchange.url.absoluteString, fields: service.fields,
-        isShared: service.shared != nil
+        sharing: service.sharing
       ) { [listings = service.listings, resourceKey, stream = resource.policy.group?.first] in
         listings.naming(of: resourceKey, in: stream)
       }, for: target)

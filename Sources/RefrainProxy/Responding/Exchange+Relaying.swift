@@ -171,7 +171,7 @@ extension Exchange {
       fields["Content-Range"] = nil
       let stream = service.stream(of: url, recorded: nil)
       let isSent = try await send(
-        manifest: Array(beginning), at: url, in: stream, isForAll: service.shared == nil
+        manifest: Array(beginning), at: url, in: stream, isForAll: !service.sharing.isShared
       ) { fields }
       if isSent { return }
       return try await send(200, fields, beginning, length: Int64(beginning.count))
@@ -203,8 +203,9 @@ extension Exchange {
     else { return }
     var resource = Resource(url: url)
     resource.filter = service.routes.filter(for: url)
-    service.shared?.noteChange(of: service.cache.key(for: resource), at: service.cache.now.wall)
+    let cache = service.cache
+    service.sharing.memory?.noteChange(of: cache.key(for: resource), at: cache.now.wall)
     // If it cannot be opened, no usable response is stored.
-    try? await service.cache.invalidate(resource)
+    try? await cache.invalidate(resource)
   }
 }

@@ -77,8 +77,7 @@ struct ResponseFields: Sendable {
   }
 
   func addVia(to fields: inout HeaderFields) {
-    guard !isForManyOrigins else { return }
-    fields.append("Via", "1.1 \(node)")
+    if !isForManyOrigins { fields.append("Via", "1.1 \(node)") }
   }
 
   /// Returns the fields of the response to a CORS preflight (Fetch standard).

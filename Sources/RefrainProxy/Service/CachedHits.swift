@@ -59,7 +59,7 @@ final class CachedHit: Sendable {
   private let urlText: String
   private let lease: EntryLease
   private let fields: ResponseFields
-  private let isShared: Bool
+  private let sharing: SharingPolicy
   private let naming: @Sendable () -> ReadTerms.Naming?
   /// The rendered fields of the last response, up to the parameter that changes with time.
   private let rendering = Mutex<(of: StoredResponse?, fields: [UInt8])>((nil, []))
@@ -67,11 +67,11 @@ final class CachedHit: Sendable {
 
   /// - Parameter naming: returns when a live playlist last named the resource again.
   init(
-    lease: EntryLease, urlText: String, fields: ResponseFields, isShared: Bool,
+    lease: EntryLease, urlText: String, fields: ResponseFields, sharing: SharingPolicy,
     naming: @escaping @Sendable () -> ReadTerms.Naming?
   ) {
     (self.lease, self.urlText, self.fields) = (lease, urlText, fields)
-    (self.isShared, self.naming) = (isShared, naming)
+    (self.sharing, self.naming) = (sharing, naming)
   }
 
   func wasUsed(since deadline: NIODeadline) -> Bool {
@@ -91,7 +91,7 @@ final class CachedHit: Sendable {
       !known.varies, !known.freshness.noStore, known.freshness.pace == nil,
       known.freshness.isTransformed == nil
     else { return nil }
-    if isShared, head.hasCookie, !known.isForEverybody { return nil }
+    guard sharing.mayReceive(known, hasCookies: head.hasCookie) else { return nil }
     var range = 0..<length
     var status = 200
     if !head.isHEAD, let place = head.range {

@@ -14,8 +14,7 @@ package final class ProxyService: Sendable {
   package let connections: ConnectionCount
   let fields: ResponseFields
   let originFields: OriginFields
-  /// Nil if the cache is for one person: who sends which credentials then makes no difference.
-  let shared: SharedMemory?
+  let sharing: SharingPolicy
   let hits = CachedHits()
   /// When keys were found not to be cacheable.
   private let uncacheable = Mutex<[CacheKey: Uptime]>([:])
@@ -39,7 +38,7 @@ package final class ProxyService: Sendable {
     originFields = OriginFields(
       own: headers, isForManyOrigins: isForManyOrigins, viaName: "\(nodeName)-\(number)",
       isShared: !isForManyOrigins || cache.isShared)
-    shared = cache.isShared ? SharedMemory(since: cache.now.wall) : nil
+    sharing = SharingPolicy(of: cache)
     fills = BackgroundFills(cache: cache)
     // A random token is not that of the next proxy.
     sessions = StreamSessions(cache, token: isForManyOrigins ? token : nil)
@@ -94,7 +93,7 @@ package final class ProxyService: Sendable {
     // confirmed before they are used. Also after an error: some entries may have been removed.
     defer {
       hits.releaseAll()
-      shared?.removeAll(at: cache.now.wall)
+      sharing.memory?.removeAll(at: cache.now.wall)
     }
     return try await cache.purge(selection)
   }

@@ -55,9 +55,5 @@ package final class Traffic: Sendable {
 }
 
 extension ServedRequest.Source {
-  package static let allCases: [Self] = [
-    .hit, .revalidated, .partial, .miss, .relayed, .stale, .proxy,
-  ]
-
   fileprivate var index: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }
