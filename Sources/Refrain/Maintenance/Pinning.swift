@@ -96,7 +96,10 @@ extension MediaCache {
 
   private func changePin(of key: CacheKey, _ body: (EntryDirectory) throws -> Bool) throws -> Bool {
     let name = KeyHash.name(of: key)
-    defer { _ = try? budget.remeasure(name) }
+    defer {
+      budget.index.withLock { $0.claims[name] = nil }
+      _ = try? budget.remeasure(name)
+    }
     do { return try body(budget.entryDirectory(named: name)) } catch {
       throw MediaCacheError(
         .storage, "The pin of \(key) could not be changed: \(error).",

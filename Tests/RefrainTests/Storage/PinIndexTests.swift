@@ -43,7 +43,11 @@ struct PinIndexTests {
     index.forget("b")
     #expect(index.pinnedBytes(except: []) == 200)
     #expect(index.allOldest() == [])
+    // Its mark is not made yet.
+    index.note(entry("c", 1))
+    #expect(index.pinnedBytes(except: []) == 200)
     // It could not be pinned.
+    index.claims["c"] = nil
     index.note(entry("c", 1))
     #expect(index.pinnedBytes(except: []) == 150)
     #expect(index.allOldest() == ["c"])

@@ -15,6 +15,8 @@ struct MeasuredEntry: Sendable, Hashable {
 struct EntryIndex: Sendable {
   private var entries: [String: MeasuredEntry] = [:]
   private var pinnedBytes: Int64 = 0
+  /// Of the entries that are being pinned: whoever measures them may not see their marks yet.
+  var claims: [String: Int64] = [:]
   /// The keys of those that this process has open, or is opening or closing.
   var open: [String: CacheKey] = [:]
   /// The next entries to evict, the first one last. Some may have been used since, or be gone.
@@ -30,6 +32,8 @@ struct EntryIndex: Sendable {
   var count: Int { entries.count }
 
   mutating func note(_ entry: MeasuredEntry) {
+    var entry = entry
+    entry.pinnedBytes = entry.pinnedBytes ?? claims[entry.name]
     // It may precede those that were selected. What a scan finds is considered when it ends.
     let isNews = seen == nil && entries[entry.name] != entry
     if isNews, entry.lastAccess < queue.first?.lastAccess ?? -.infinity { queue = [] }
@@ -59,9 +63,8 @@ struct EntryIndex: Sendable {
   /// Counts an entry that is about to be pinned; false if it does not fit into `room` beside others.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
-    var entry = entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0)
-    entry.pinnedBytes = bytes
-    note(entry)
+    claims[name] = bytes
+    note(entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0))
     return true
   }
 
