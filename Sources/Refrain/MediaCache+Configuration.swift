@@ -141,7 +141,7 @@ extension MediaCache {
     budget.limit = limit
     // To its end, even if the caller's task is cancelled.
     return await Task(executorPreference: IOThreads.background) { [evictor] in
-      await evictor.makeRoom(for: 0)
+      await evictor.makeRoom(for: 0, isUrgent: { false })
     }.value
   }
 

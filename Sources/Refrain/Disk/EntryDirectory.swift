@@ -51,6 +51,7 @@ struct EntryDirectory: Sendable {
   func removeFiles() throws(DiskError) {
     // The record goes first: a partly removed entry then counts as empty.
     try remove(recordPath)
+    for name in try disk.names(in: path) { try remove("\(path)/\(name)") }
     try remove(path)
     disk.removeIfEmpty(shardPath)
   }

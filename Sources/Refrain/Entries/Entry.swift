@@ -55,6 +55,8 @@ final class Entry: Sendable {
   var resource: Resource { requests.resource }
   var current: Generation? { state.withLock(\.current) }
   var isClosed: Bool { state.withLock(\.isClosed) }
+  /// Whether it closes once its own work has ended.
+  var isUnread: Bool { state.withLock { $0.readers == 0 } }
 
   func tryHold() -> Bool {
     state.withLock { state in

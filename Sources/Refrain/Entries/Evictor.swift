@@ -8,7 +8,6 @@ actor Evictor {
   let budget: DiskBudget
   private let table: EntryTable
   private let report: @Sendable (CacheEvent) -> Void
-  private var advance: Task<Void, Never>?
   private var isClosed = false
 
   init(budget: DiskBudget, table: EntryTable, report: @Sendable @escaping (CacheEvent) -> Void) {
@@ -19,38 +18,50 @@ actor Evictor {
   /// would not fit beside the pinned entries. False if there is no room.
   nonisolated func reserve(_ bytes: Int64, for generation: Generation) async -> Bool {
     if budget.reserve(bytes) { return true }
-    let length = generation.withState(\.length)
+    let (length, isBegun) = generation.withState { ($0.length, !$0.stored.isEmpty) }
     guard budget.canHold(length, for: generation.entry.name) else { return false }
-    while await makeRoom(for: bytes, isUrgent: { generation.hasPlayers }) {
+    // A first byte waits for no more than it needs.
+    let spare = isBegun ? self.spare : 0
+    while await makeRoom(for: bytes, spare: spare, isUrgent: { generation.hasPlayers }) {
       if budget.reserve(bytes) { return true }
     }
     return false
   }
 
+  /// The bytes that one write frees in addition, so that not every write evicts. Before the first
+  /// full scan, the oldest known entries need not be old.
+  private nonisolated var spare: Int64 {
+    let isScanned = budget.index.withLock { $0.lastScan != nil }
+    return isScanned ? min((budget.usableLimit ?? 0) / 64, 2 << 20) : 0
+  }
+
   /// Frees the room that `bytes` more need, and returns whether there is room now. What is urgent
   /// waits for a second at most: a player goes on without storing.
-  func makeRoom(for bytes: Int64, isUrgent: @Sendable () -> Bool = { true }) async -> Bool {
-    var (began, isReleased): (ContinuousClock.Instant?, Bool) = (nil, false)
+  func makeRoom(
+    for bytes: Int64, spare: Int64 = 0, isUrgent: @Sendable () -> Bool = { true }
+  ) async -> Bool {
+    lazy var firstWait = ContinuousClock.now
+    var isRescanned = false
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates(isUrgent: isUrgent) else { return false }
       // Another caller may have made room. From here to the end of the eviction, none runs.
       let shortage = budget.shortage(of: bytes)
       if shortage == 0 { break }
-      if evictOldest(shortage) > 0 {
-        freeInAdvance()
-        // A concurrent measurement may still include some of the freed bytes.
+      // A concurrent measurement may still include some of the freed bytes.
+      if evictOldest(shortage + spare) > 0 { continue }
+      // Other processes may have stored entries that can be evicted. And a count is too high if bytes
+      // were written while it was taken: what is not urgent waits for another one.
+      if await budget.rescan(always: !isRescanned && !isUrgent()) {
+        isRescanned = true
         continue
       }
-      // Other processes may have stored entries that can be evicted.
-      if await budget.rescan() { continue }
       // Entries that are held open only for speed can go once they have closed. What is closing may
       // be reopened again and again.
-      let start = began ?? .now
-      began = start
-      guard .now - start < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }
-      if table.releaseIdle() { isReleased = true }
+      guard .now - firstWait < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }
+      let hasReleased = table.releaseIdle()
       let hasSettled = await table.settle()
-      guard isReleased || hasSettled else { return false }
+      guard hasReleased || hasSettled || table.openEntries.contains(where: \.isUnread)
+      else { return false }
       if !hasSettled { try? await Task.sleep(for: .milliseconds(10)) }
     }
     return true
@@ -62,40 +73,19 @@ actor Evictor {
     return evictOldest(bytes)
   }
 
-  /// Stops freeing in advance for good, and waits until it has ended.
-  func close() async {
-    isClosed = true
-    await advance?.value
-  }
-
-  /// Frees bytes in advance, so that not every write evicts. Callers mostly wait for its end.
-  private func freeInAdvance() {
-    // Before the first full scan, the oldest known entries need not be old.
-    guard advance == nil, !isClosed, let limit = budget.usableLimit,
-      budget.index.withLock({ $0.lastScan != nil })
-    else { return }
-    advance = Task(executorPreference: IOThreads.background) {
-      while await self.freeNext(min(limit / 64, 64 << 20)) {}
-    }
-  }
-
-  private func freeNext(_ bytes: Int64) -> Bool {
-    let shortage = budget.shortage(of: bytes)
-    if !isClosed, shortage > 0, evictOldest(shortage, most: 1) > 0 { return true }
-    advance = nil
-    return false
-  }
+  /// Waits until a running eviction has ended. Entries whose time is over then stay.
+  func close() { isClosed = true }
 
   /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
-  private func evictOldest(_ bytes: Int64, most: Int = .max) -> Int64 {
+  private func evictOldest(_ bytes: Int64) -> Int64 {
     let time = budget.wallSeconds
-    var (freed, count): (Int64, Int) = (0, 0)
+    var freed: Int64 = 0
     var spared: Set<String> = []
-    while freed < bytes, count < most,
+    while freed < bytes,
       let entry = budget.index.withLock({ [spared] in $0.next(at: time, except: spared) })
     {
       guard let gone = evict(entry, toFree: bytes - freed) else { continue }
-      if gone > 0 { count += 1 } else { spared.insert(entry.name) }
+      if gone == 0 { spared.insert(entry.name) }
       freed += gone
     }
     return freed
@@ -118,18 +108,17 @@ actor Evictor {
       guard let lock = try WriterLock.acquire(directory, waits: false), budget.openKey(name) == nil
       else { return 0 }
       defer { withExtendedLifetime(lock) {} }
-      let found = try budget.measure(name)
-      // The time may also be earlier, if the clock was set back.
-      guard let found, found.pinnedBytes == nil, found.lastAccess == entry.lastAccess else {
-        budget.index.withLock { if let found { $0.note(found) } else { $0.forget(name) } }
-        return nil
-      }
-      let size = found.allocatedBytes
-      var key: CacheKey?
-      let freed = try budget.changing(name) {
-        let shortens = size / 2 >= wanted && size > 1 << 20
+      var (key, isCorrected): (CacheKey?, Bool) = (nil, false)
+      let freed = try budget.changing(name) { found in
+        // The time may also be earlier, if the clock was set back.
+        guard let found, found.pinnedBytes == nil, found.lastAccess == entry.lastAccess else {
+          isCorrected = true
+          return
+        }
+        let shortens = found.allocatedBytes / 2 >= wanted && found.allocatedBytes > 1 << 20
         key = try directory.evict(shortens ? wanted : nil)
       }
+      if isCorrected { return nil }
       if let key, freed > 0 { report(.evicted(key, bytes: freed)) }
       return freed
     } catch {

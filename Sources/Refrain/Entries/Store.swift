@@ -138,13 +138,10 @@ actor Store {
   /// False if another process is.
   func becomeWriter() throws(DiskError) -> Bool {
     guard writer == nil, let lock = try WriterLock.acquire(directory) else { return writer != nil }
-    try budget.begin(name)
-    writer = lock
-    if overhead == 0 {
-      // The copy of a record that is replaced.
-      overhead = 8192
-      budget.hold(overhead)
-    }
+    // The copy of a record that is replaced.
+    let copy: Int64 = overhead == 0 ? 8192 : 0
+    try budget.begin(name, holding: copy)
+    (writer, overhead) = (lock, overhead + copy)
     if case .failure(let failure) = lock.locking,
       !budget.hasReportedLocks.exchange(true, ordering: .relaxed)
     {

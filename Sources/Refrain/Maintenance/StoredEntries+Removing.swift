@@ -91,7 +91,7 @@ extension StoredEntries {
       if budget.openKey(name) != nil { continue }
       if lock == nil { break }
       let record = directory.writtenRecord
-      try budget.changing(name) { try directory.removeFiles() }
+      try budget.changing(name) { _ in try directory.removeFiles() }
       return (record.map { CacheKey(rawValue: $0.key) }, size)
     }
     throw MediaCacheError(

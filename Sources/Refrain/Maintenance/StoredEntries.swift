@@ -173,7 +173,7 @@ extension StoredEntries {
       return result.key == nil ? nil : result
     }
     do {
-      let freed = try budget.changing(name, repair)
+      let freed = try budget.changing(name) { _ in try repair() }
       result.droppedBytes = dropped ?? freed
     } catch {
       result.problems.append("It could not be changed: \(error).")

@@ -128,8 +128,8 @@ struct ManyEntriesTests {
       #expect(disk[.open] == Self.count)
       // The record of the removal.
       #expect(disk[.create] == 1)
-      // The record, the data, the directory before and after, and the shard.
-      #expect(disk[.remove] == 5 * Self.count)
+      // The record, the data, the directory and the shard.
+      #expect(disk[.remove] == 4 * Self.count)
       #expect(SystemFiles.names(in: "\(directory.path)/entries").isEmpty)
     }
   }
@@ -143,6 +143,8 @@ struct ManyEntriesTests {
       // The record, and the data file to lock it.
       #expect(disk[.open] <= 2 * Self.count)
       #expect(disk[.list] <= 3 * Self.count + 2)
+      // The lock of the entry, and the count of the directory before and after.
+      #expect(disk[.openToLock] <= 3 * Self.count + 8)
     }
   }
 

@@ -108,15 +108,22 @@ final class DiskBudget: Sendable {
 
   // MARK: Changing entries
 
-  /// Begins a change of an entry. One that cannot be measured must not be changed.
-  func begin(_ name: String) throws(DiskError) {
-    let size = try sizeWithShard(of: name)
-    update { $0.entries[name] = (size, $1.measurements) }
+  /// Begins a change of an entry, for which `bytes` are held whatever the limit, and returns the
+  /// entry. One that cannot be measured must not be changed.
+  @discardableResult
+  func begin(_ name: String, holding bytes: Int64 = 0) throws(DiskError) -> MeasuredEntry? {
+    let found = try remeasure(name)
+    let size = try sizeWithShard(of: name, found)
+    update { account, record in
+      account.entries[name] = (size, record.measurements)
+      if bytes > 0 { _ = account.reserve(bytes, limit: nil, from: &record) }
+    }
+    return found
   }
 
   /// A shard grows with the number of its entries.
-  private func sizeWithShard(of name: String) throws(DiskError) -> Int64 {
-    try remeasure(name) + disk.allocated([entryDirectory(named: name).shardPath])
+  private func sizeWithShard(of name: String, _ found: MeasuredEntry?) throws(DiskError) -> Int64 {
+    try (found?.allocatedBytes ?? 0) + disk.allocated([entryDirectory(named: name).shardPath])
   }
 
   /// Settles the changes of an entry since `begin` or the call before. Returns its growth.
@@ -124,7 +131,7 @@ final class DiskBudget: Sendable {
   func conclude(_ name: String, reserved bytes: Int64 = 0, isLast: Bool = true) -> Int64 {
     // First: what is measured may lack what other fetches add from here on.
     let before = account.withLock { $0.entries[name] }
-    let size = before.flatMap { _ in try? sizeWithShard(of: name) }
+    let size = before.flatMap { _ in try? sizeWithShard(of: name, remeasure(name)) }
     return update { account, record in
       account.conclude(
         name, reserved: bytes, size: size, since: before, isLast: isLast, in: &record)
@@ -134,12 +141,11 @@ final class DiskBudget: Sendable {
   /// Runs `body`, which changes an entry, and returns the bytes that this freed. The caller holds the
   /// entry's `WriterLock`, and the entry is not open here.
   @discardableResult
-  func changing(_ name: String, _ body: () throws -> Void) throws -> Int64 {
+  func changing(_ name: String, _ body: (MeasuredEntry?) throws -> Void) throws -> Int64 {
     // The copy of a record that is being replaced.
     let copy: Int64 = 8192
-    try begin(name)
-    hold(copy)
-    let result = Result(catching: body)
+    let found = try begin(name, holding: copy)
+    let result = Result { try body(found) }
     // After a failure, too: part of it may have been freed.
     let growth = conclude(name, reserved: copy)
     try result.get()
@@ -150,14 +156,14 @@ final class DiskBudget: Sendable {
   func openKey(_ name: String) -> CacheKey? { index.withLock { $0.open[name] } }
 
   @discardableResult
-  func remeasure(_ name: String) throws(DiskError) -> Int64 {
+  func remeasure(_ name: String) throws(DiskError) -> MeasuredEntry? {
     let found = try measure(name)
     index.withLock { index in
       // The first scan finds the others; one that stays only for a time goes without a scan.
       let isNoted = index.scan != nil || index.lastScan != nil || found?.keep != nil
       if let found, isNoted { index.note(found) } else { index.forget(name) }
     }
-    return found?.allocatedBytes ?? 0
+    return found
   }
 
   func measure(_ name: String) throws(DiskError) -> MeasuredEntry? {
@@ -277,8 +283,8 @@ extension DiskBudget {
 
   /// Scans again if others may have stored, or pinned, much. Returns whether a scan completed.
   @discardableResult
-  func rescan() async -> Bool {
-    guard limit != nil, index.withLock(\.isOld) else { return false }
+  func rescan(always: Bool = false) async -> Bool {
+    guard limit != nil, index.withLock({ always || $0.isOld }) else { return false }
     await startScan().value
     return index.withLock { !$0.isOld }
   }
