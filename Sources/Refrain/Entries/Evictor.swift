@@ -28,11 +28,11 @@ actor Evictor {
     return false
   }
 
-  /// The bytes that one write frees in addition, so that not every write evicts. Before the first
+  /// The bytes that a write may free in addition, so that not every write evicts. Before the first
   /// full scan, the oldest known entries need not be old.
   private nonisolated var spare: Int64 {
     let isScanned = budget.index.withLock { $0.lastScan != nil }
-    return isScanned ? min((budget.usableLimit ?? 0) / 64, 2 << 20) : 0
+    return isScanned ? min((budget.usableLimit ?? 0) / 64, 64 << 20) : 0
   }
 
   /// Frees the room that `bytes` more need, and returns whether there is room now. What is urgent
@@ -40,7 +40,7 @@ actor Evictor {
   func makeRoom(
     for bytes: Int64, spare: Int64 = 0, isUrgent: @Sendable () -> Bool = { true }
   ) async -> Bool {
-    lazy var firstWait = ContinuousClock.now
+    lazy var began = ContinuousClock.now
     var isRescanned = false
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates(isUrgent: isUrgent) else { return false }
@@ -48,7 +48,7 @@ actor Evictor {
       let shortage = budget.shortage(of: bytes)
       if shortage == 0 { break }
       // A concurrent measurement may still include some of the freed bytes.
-      if evictOldest(shortage + spare) > 0 { continue }
+      if evictOldest(shortage, spare: spare) > 0 { continue }
       // Other processes may have stored entries that can be evicted. And a count is too high if bytes
       // were written while it was taken: what is not urgent waits for another one.
       if await budget.rescan(always: !isRescanned && !isUrgent()) {
@@ -57,7 +57,7 @@ actor Evictor {
       }
       // Entries that are held open only for speed can go once they have closed. What is closing may
       // be reopened again and again.
-      guard .now - firstWait < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }
+      guard .now - began < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }
       let hasReleased = table.releaseIdle()
       let hasSettled = await table.settle()
       guard hasReleased || hasSettled || table.openEntries.contains(where: \.isUnread)
@@ -76,15 +76,17 @@ actor Evictor {
   /// Waits until a running eviction has ended. Entries whose time is over then stay.
   func close() { isClosed = true }
 
-  /// Evicts the least recently used entries, without suspending, and returns the bytes freed.
-  private func evictOldest(_ bytes: Int64) -> Int64 {
+  /// Evicts the least recently used entries, without suspending, and returns the bytes freed: also
+  /// those to `spare`, unless that takes long because they are small.
+  private func evictOldest(_ bytes: Int64, spare: Int64 = 0) -> Int64 {
     let time = budget.wallSeconds
-    var freed: Int64 = 0
+    var (freed, count): (Int64, Int) = (0, 0)
     var spared: Set<String> = []
-    while freed < bytes,
+    while freed < bytes || freed < bytes + spare && count < 100,
       let entry = budget.index.withLock({ [spared] in $0.next(at: time, except: spared) })
     {
-      guard let gone = evict(entry, toFree: bytes - freed) else { continue }
+      count += 1
+      guard let gone = evict(entry, toFree: bytes + spare - freed) else { continue }
       if gone == 0 { spared.insert(entry.name) }
       freed += gone
     }

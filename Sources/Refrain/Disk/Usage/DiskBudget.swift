@@ -82,11 +82,7 @@ final class DiskBudget: Sendable {
   }
 
   func settle(_ bytes: Int64, actual: Int64, for name: String) {
-    let allowance = account.withLock { account in
-      account.settle(bytes, actual: actual, for: name)
-      return account.allowance
-    }
-    if allowance < 0 { giveBack() }
+    if account.withLock({ $0.settle(bytes, actual: actual, for: name) }) { giveBack() }
   }
 
   func shortage(of bytes: Int64) -> Int64 {

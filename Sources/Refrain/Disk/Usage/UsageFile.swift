@@ -196,13 +196,15 @@ struct Account: Sendable {
     return take(bytes)
   }
 
-  /// Replaces a reservation by the actual growth of files.
-  mutating func settle(_ bytes: Int64, actual: Int64, for name: String? = nil) {
+  /// Replaces a reservation by the actual growth of files, and returns whether that was more.
+  @discardableResult
+  mutating func settle(_ bytes: Int64, actual: Int64, for name: String? = nil) -> Bool {
     // Bytes that another program cut off stay counted until the entry is closed.
     let growth = max(0, actual)
     allowance += bytes - growth
     outstanding -= growth
     if let name { entries[name]?.bytes += growth }
+    return allowance < 0
   }
 
   /// Settles an entry by its size on disk, which may lack what was counted since `before`, and

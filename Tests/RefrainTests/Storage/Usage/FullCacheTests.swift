@@ -34,8 +34,9 @@ struct FullCacheTests {
     }.value
     #expect(isThere)
     budget.settle(1 << 20, actual: 0, for: generation.entry.name)
-    // All: 3 MiB would have been freed.
-    #expect(try directory.stored(of: names).count < left - 200)
+    // 85 for the byte range itself, and some in addition: not all, of which each takes its time.
+    let rest = try directory.stored(of: names).count
+    #expect((left - 105..<left - 90).contains(rest))
     reader.cancel()
     await cache.close()
   }
