@@ -132,7 +132,7 @@ extension MediaCache {
   public var limit: Int64? { budget.limit }
 
   /// Changes the limit, and evicts entries that are not in use, the least recently used first,
-  /// until the usage is below it. Other caches of the directory keep their own limits.
+  /// until the usage is below it. Waits for a measurement, and ten seconds for entries that close.
   ///
   /// - Returns: whether the usage is below the limit. If not, nothing more is stored until enough
   ///   entries are closed or unpinned.

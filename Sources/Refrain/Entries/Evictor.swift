@@ -16,14 +16,13 @@ actor Evictor {
 
   /// Reserves room for a generation, if need be after evictions; none for a resource whose length
   /// would not fit beside the pinned entries. False if there is no room.
-  nonisolated func reserve(_ bytes: Int64, for generation: Generation) async -> Bool {
-    if budget.reserve(bytes) { return true }
-    let (length, isBegun) = generation.withState { ($0.length, !$0.stored.isEmpty) }
+  nonisolated func reserve(_ room: Int64, for generation: Generation) async -> Bool {
+    if budget.reserve(room) { return true }
+    let (length, isNew) = generation.withState { ($0.length, $0.stored.isEmpty) }
     guard budget.canHold(length, for: generation.entry.name) else { return false }
     // A first byte waits for no more than it needs.
-    let spare = isBegun ? self.spare : 0
-    while await makeRoom(for: bytes, spare: spare, isUrgent: { generation.hasPlayers }) {
-      if budget.reserve(bytes) { return true }
+    while await makeRoom(for: room, spare: isNew ? 0 : spare, isUrgent: { generation.hasPlayers }) {
+      if budget.reserve(room) { return true }
     }
     return false
   }
@@ -41,7 +40,7 @@ actor Evictor {
     for bytes: Int64, spare: Int64 = 0, isUrgent: @Sendable () -> Bool = { true }
   ) async -> Bool {
     lazy var began = ContinuousClock.now
-    var isRescanned = false
+    var (isReleased, isRescanned) = (false, false)
     while budget.shortage(of: bytes) > 0 {
       guard await budget.waitForCandidates(isUrgent: isUrgent) else { return false }
       // Another caller may have made room. From here to the end of the eviction, none runs.
@@ -51,16 +50,17 @@ actor Evictor {
       if evictOldest(shortage, spare: spare) > 0 { continue }
       // Other processes may have stored entries that can be evicted. And a count is too high if bytes
       // were written while it was taken: what is not urgent waits for another one.
-      if await budget.rescan(always: !isRescanned && !isUrgent()) {
+      if await budget.rescan(soon: !isRescanned && !isUrgent() && !Task.isCancelled) {
         isRescanned = true
         continue
       }
       // Entries that are held open only for speed can go once they have closed. What is closing may
       // be reopened again and again.
       guard .now - began < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }
-      let hasReleased = table.releaseIdle()
+      isReleased = table.releaseIdle() || isReleased
       let hasSettled = await table.settle()
-      guard hasReleased || hasSettled || table.openEntries.contains(where: \.isUnread)
+      let mayEnd = !isUrgent() && .now - began < .seconds(1)
+      guard isReleased || hasSettled || mayEnd && table.openEntries.contains(where: \.isUnread)
       else { return false }
       if !hasSettled { try? await Task.sleep(for: .milliseconds(10)) }
     }

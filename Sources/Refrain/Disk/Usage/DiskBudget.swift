@@ -82,15 +82,14 @@ final class DiskBudget: Sendable {
   }
 
   func settle(_ bytes: Int64, actual: Int64, for name: String) {
-    if account.withLock({ $0.settle(bytes, actual: actual, for: name) }) { giveBack() }
+    let isMore = account.withLock { $0.settle(bytes, actual: actual, for: name) }
+    if isMore { update { $0.report(to: &$1) } }
   }
 
   func shortage(of bytes: Int64) -> Int64 {
     let limit = usableLimit
     return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
   }
-
-  private func giveBack() { update { $0.report(to: &$1) } }
 
   /// Reserves `bytes` whatever the limit: they are taken already, or are few and freed soon.
   func hold(_ bytes: Int64) { update { _ = $0.reserve(bytes, limit: nil, from: &$1) } }
@@ -279,10 +278,10 @@ extension DiskBudget {
 
   /// Scans again if others may have stored, or pinned, much. Returns whether a scan completed.
   @discardableResult
-  func rescan(always: Bool = false) async -> Bool {
-    guard limit != nil, index.withLock({ always || $0.isOld }) else { return false }
+  func rescan(soon: Bool = false) async -> Bool {
+    guard limit != nil, index.withLock({ $0.isOld(soon) }) else { return false }
     await startScan().value
-    return index.withLock { !$0.isOld }
+    return index.withLock { !$0.isOld() }
   }
 
   /// Cancels a running scan, and returns unused grants.
@@ -290,6 +289,6 @@ extension DiskBudget {
     let scan = index.withLock(\.scan)
     scan?.cancel()
     await scan?.value
-    await IOThreads.background.run { self.giveBack() }
+    await IOThreads.background.run { self.update { $0.report(to: &$1) } }
   }
 }

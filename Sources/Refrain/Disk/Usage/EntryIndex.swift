@@ -63,8 +63,9 @@ struct EntryIndex: Sendable {
   /// Counts an entry that is about to be pinned; false if it does not fit into `room` beside others.
   mutating func claim(_ bytes: Int64, for name: String, within room: Int64) -> Bool {
     guard bytes <= room - pinnedBytes(except: [name]) else { return false }
-    claims[name] = bytes
-    note(entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0))
+    var entry = entries[name] ?? .init(name: name, lastAccess: newest, allocatedBytes: 0)
+    (claims[name], entry.pinnedBytes) = (bytes, bytes)
+    note(entry)
     return true
   }
 
@@ -120,7 +121,7 @@ struct EntryIndex: Sendable {
   }
 
   /// Whether others may have stored much since the last scan; the cheaper a scan, the sooner.
-  var isOld: Bool {
-    lastScan.map { .now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
+  func isOld(_ soon: Bool = false) -> Bool {
+    lastScan.map { .now - $0.ended > max(soon ? .zero : .seconds(5), $0.duration * 20) } ?? true
   }
 }
