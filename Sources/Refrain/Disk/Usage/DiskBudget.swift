@@ -91,7 +91,7 @@ final class DiskBudget: Sendable {
     return update { $1.shortage(of: max(0, bytes - $0.allowance), limit: limit) }
   }
 
-  /// Reserves `bytes` whatever the limit: they are taken already, or are few and freed soon.
+  /// Reserves `bytes` whatever the limit: they are taken already.
   func hold(_ bytes: Int64) { update { _ = $0.reserve(bytes, limit: nil, from: &$1) } }
 
   @discardableResult
