@@ -50,7 +50,7 @@ actor Evictor {
       if evictOldest(shortage, spare: spare) > 0 { continue }
       // Other processes may have stored entries that can be evicted. And a count is too high if bytes
       // were written while it was taken: what is not urgent waits for another one.
-      if await budget.rescan(soon: !isRescanned && !isUrgent() && !Task.isCancelled) {
+      if await budget.rescan(anyway: !isRescanned && !isUrgent() && !Task.isCancelled) {
         isRescanned = true
         continue
       }
@@ -104,8 +104,7 @@ actor Evictor {
   /// corrected, because it is gone, or was used or pinned since it was measured. One of which most
   /// may stay loses its end: the next play begins at its start.
   private func evict(_ entry: MeasuredEntry, toFree wanted: Int64) -> Int64? {
-    let name = entry.name
-    let directory = budget.entryDirectory(named: name)
+    let (name, directory) = (entry.name, budget.entryDirectory(named: entry.name))
     do {
       guard let lock = try WriterLock.acquire(directory, waits: false), budget.openKey(name) == nil
       else { return 0 }

@@ -27,7 +27,7 @@ enum SharingPolicy: Sendable {
   /// Completes the terms on which a request for `resource` may use what is stored under `key`.
   func complete(
     _ terms: inout ReadTerms, of resource: Resource, _ resourceKey: CacheKey, on key: CacheKey,
-    isPart: Bool
+    isPart: @autoclosure () -> Bool
   ) {
     if let memory {
       terms.hasCookies = resource.headers["Cookie"] != nil
@@ -41,7 +41,7 @@ enum SharingPolicy: Sendable {
       guard terms.directives.noCache else { return }
       // A stored manifest is used if the origin cannot be reached.
       (terms.directives.noCache, terms.directives.maxAge) = (false, 0)
-    } else if isPart {
+    } else if isPart() {
       terms.acceptsForbidden = true
       (terms.directives.noCache, terms.directives.maxStale) = (false, .max)
     }

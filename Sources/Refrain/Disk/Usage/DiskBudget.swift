@@ -269,19 +269,20 @@ extension DiskBudget {
     let (scan, end) = (startScan(), ContinuousClock.now + .seconds(1))
     while .now < end || !isUrgent(), !Task.isCancelled, index.withLock({ $0.scan == scan }) {
       // Among 200 entries, some were probably not used for long.
-      let isEnough = isScanned || index.withLock { $0.count >= 200 }
-      if isEnough, usage.update(\.isMeasured) { break }
+      if isScanned || index.withLock({ $0.count >= 200 }), usage.update(\.isMeasured) { break }
       try? await Task.sleep(for: .milliseconds(1))
     }
     return usage.update(\.isMeasured)
   }
 
-  /// Scans again if others may have stored, or pinned, much. Returns whether a scan completed.
+  /// Scans again if others may have stored, or pinned, much, or `anyway`. Returns whether it did.
   @discardableResult
-  func rescan(soon: Bool = false) async -> Bool {
-    guard limit != nil, index.withLock({ $0.isOld(soon) }) else { return false }
+  func rescan(anyway: Bool = false) async -> Bool {
+    guard limit != nil, anyway || index.withLock(\.isOld) else { return false }
+    // What was written during a scan that is running may be counted twice.
+    if anyway { await index.withLock(\.scan)?.value }
     await startScan().value
-    return index.withLock { !$0.isOld() }
+    return index.withLock { !$0.isOld }
   }
 
   /// Cancels a running scan, and returns unused grants.

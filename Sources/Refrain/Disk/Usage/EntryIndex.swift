@@ -121,7 +121,7 @@ struct EntryIndex: Sendable {
   }
 
   /// Whether others may have stored much since the last scan; the cheaper a scan, the sooner.
-  func isOld(_ soon: Bool = false) -> Bool {
-    lastScan.map { .now - $0.ended > max(soon ? .zero : .seconds(5), $0.duration * 20) } ?? true
+  var isOld: Bool {
+    lastScan.map { .now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
   }
 }
