@@ -28,6 +28,8 @@ struct PinLimitTests {
     try await directory.withCache(limit: 5_000_000) { cache in
       // Each claims its whole length, however little of it is stored.
       for name in ["a", "b"] { try await cache.pin(directory.url(name)) }
+      // While the usage is not known, a player waits a second at most, and stores nothing.
+      await cache.budget.startScan().value
       try await directory.expectToPlay("c", from: cache)
       let error = await expectError(.storage) {
         try await cache.pin(CacheKey(url: directory.url("c")))
