@@ -105,17 +105,13 @@ public final class CacheProxy: Sendable {
 
   /// Ends `run()`: accepts no more connections, gives running responses a few seconds to end,
   /// closes the rest, and then returns.
-  public func stop() async {
-    await listener.stop()
-  }
+  public func stop() async { await listener.stop() }
 
   /// Returns as soon as connections are accepted. Notices at once that the program was suspended
   /// and lost the listening socket: call it before each `url(for:)` in an app for iOS.
   ///
   /// - Throws: the error of `run()`; `CancellationError`.
-  public func waitUntilListening() async throws {
-    try await listener.waitUntilListening()
-  }
+  public func waitUntilListening() async throws { try await listener.waitUntilListening() }
 
   var connectionCount: Int { service.connections.current }
 

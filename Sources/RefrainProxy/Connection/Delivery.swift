@@ -41,7 +41,8 @@ final class Delivery: Sendable {
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
 
-  /// - Parameter body: not called for HEAD, and for statuses without one.
+  /// - Parameter body: not called for HEAD, and for statuses without one. It runs on the connection's
+  ///   event loop, as each write from another thread would wake both, and must not block.
   func send(
     _ head: ResponseHead, length: Int64?, _ body: () async throws -> Void = {}
   ) async throws {
@@ -52,7 +53,7 @@ final class Delivery: Sendable {
     let seconds = ProxyConnection.seconds(since: request.started)
     note { [status = head.status] in ($0.served.status, $0.firstByte) = (status, seconds) }
     try await perform { [head] in $0.write(head) }
-    if head.hasBody { try await body() }
+    if head.hasBody { try await withTaskExecutorPreference(self) { try await body() } }
     try await perform { $0.endAnswer() }
   }
 
@@ -77,7 +78,8 @@ final class Delivery: Sendable {
     case .data(let data): try await send(head, length: Int64(data.count)) { try await write(data) }
     case .stream(let body):
       try await send(head, length: nil) {
-        try await body(ProxyBodyWriter(accept: write) { [self] in await isWanted })
+        let writer = ProxyBodyWriter(accept: write) { [self] in await isWanted }
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body(writer) }
       }
     }
   }
@@ -99,15 +101,15 @@ final class Delivery: Sendable {
 
   /// Sends an interim response (RFC 9110 §15.2), if the final one has not begun yet. Does not wait.
   func sendInterim(_ status: Int, _ fields: HeaderFields) {
-    connection.eventLoop.execute { [connection, number] in
-      if connection.value.isAnswering(number) { connection.value.writeInterim(status, fields) }
-    }
+    performSoon { $0.writeInterim(status, fields) }
   }
 
   /// Closes the connection in the middle of the response.
-  func abort() {
+  func abort() { performSoon { $0.abortAnswer() } }
+
+  private func performSoon(_ work: @Sendable @escaping (ProxyConnection) -> Void) {
     connection.eventLoop.execute { [connection, number] in
-      if connection.value.isAnswering(number) { connection.value.abortAnswer() }
+      if connection.value.isAnswering(number) { work(connection.value) }
     }
   }
 
@@ -115,10 +117,10 @@ final class Delivery: Sendable {
 
   private var isWanted: Bool {
     get async {
-      let isOpen = try? await perform { [connection] in
-        connection.eventLoop.makeSucceededFuture(!$0.isClosing)
+      let isOpen = try? await perform { [eventLoop = connection.eventLoop] in
+        $0.isClosing ? nil : eventLoop.makeSucceededVoidFuture()
       }
-      return isOpen == true && !service.isStopping
+      return isOpen != nil && !service.isStopping
     }
   }
 
@@ -192,13 +194,13 @@ final class Delivery: Sendable {
 
   /// Throws `ClientDisconnected` if the connection does not respond to this request any more.
   private func perform<Value: Sendable>(
-    _ work: @Sendable @escaping (ProxyConnection) -> EventLoopFuture<Value>?
+    _ work: @Sendable (ProxyConnection) -> EventLoopFuture<Value>?
   ) async throws -> Value {
-    let eventLoop = connection.eventLoop
-    return try await eventLoop.flatSubmit { [connection, number] in
-      let done = connection.value.isAnswering(number) ? work(connection.value) : nil
-      return done ?? eventLoop.makeFailedFuture(ClientDisconnected())
-    }.get()
+    try await withTaskExecutorPreference(self) {
+      guard connection.value.isAnswering(number), let done = work(connection.value)
+      else { throw ClientDisconnected() }
+      return try await done.get()
+    }
   }
 
   func log() {
@@ -206,6 +208,14 @@ final class Delivery: Sendable {
     guard !record.isSilent else { return }
     record.served.seconds = ProxyConnection.seconds(since: request.started)
     service.note(record.served, of: request.head, firstByte: record.firstByte)
+  }
+}
+
+/// Runs tasks on the connection's event loop.
+extension Delivery: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    connection.eventLoop.execute { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }
 

@@ -16,8 +16,7 @@ public struct ListeningAddress: Sendable, Hashable, CustomStringConvertible {
   public var port: Int
 
   public init(host: String, port: Int) {
-    self.host = host
-    self.port = port
+    (self.host, self.port) = (host, port)
   }
 
   /// As in a URL: `127.0.0.1:8573`, `[::1]:8573`.
@@ -179,9 +178,7 @@ public struct CacheProxyError: Error, Sendable, Hashable, CustomStringConvertibl
   public var remedy: String
 
   public init(_ code: Code, _ reason: String, remedy: String) {
-    self.code = code
-    self.reason = reason
-    self.remedy = remedy
+    (self.code, self.reason, self.remedy) = (code, reason, remedy)
   }
 
   public var description: String { "\(reason) \(remedy)" }

@@ -89,9 +89,8 @@ final class CachedHit: Sendable {
     // It may differ from the response held then: a manifest may have to be rewritten.
     guard let known = lease.known(terms, at: date), let length = known.information.length,
       !known.varies, !known.freshness.noStore, known.freshness.pace == nil,
-      known.freshness.isTransformed == nil
+      known.freshness.isTransformed == nil, sharing.mayReceive(known, hasCookies: head.hasCookie)
     else { return nil }
-    guard sharing.mayReceive(known, hasCookies: head.hasCookie) else { return nil }
     var range = 0..<length
     var status = 200
     if !head.isHEAD, let place = head.range {
@@ -100,11 +99,9 @@ final class CachedHit: Sendable {
       range = part
       status = 206
     }
-    var file: EntryFile?
-    if !head.isHEAD, !range.isEmpty {
-      file = lease.file(of: known, holding: range)
-      guard file != nil else { return nil }
-    }
+    let hasBody = !head.isHEAD && !range.isEmpty
+    let file = hasBody ? lease.file(of: known, holding: range) : nil
+    if hasBody, file == nil { return nil }
     lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
     writeHead(status, range, length, known, date.wall, into: &buffer)
     return Hit(url: urlText, status: status, range: range, file: file)
