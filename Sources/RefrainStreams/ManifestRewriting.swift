@@ -19,6 +19,8 @@ package struct ManifestRewriting {
     /// The resources of a playlist's parts, by the hashes of their URLs: segments that may still
     /// grow. Empty once the playlist has ended.
     package var growing: [UInt64] = []
+    /// Whether it is a playlist that the origin changes no more.
+    package var isComplete = false
   }
 
   /// References of the manifest have to change, but this would take too much time or memory.
@@ -108,6 +110,7 @@ package struct ManifestRewriting {
     }
     var rewritten = try apply(edits, to: body)
     rewritten.parts = parts
+    rewritten.isComplete = hasEnded || type == .vod
     if !hasEnded { rewritten.growing = growing }
     if isMultivariant { rewritten.variables = reader.variables }
     return rewritten

@@ -129,16 +129,18 @@ extension Exchange {
     let work = {
       @Sendable () throws(ManifestRewriting.TooLarge) -> ManifestRewriting.Rewritten? in
       guard !Manifest.isWide(body) else { throw ManifestRewriting.TooLarge() }
-      // Which resources a live manifest names again, before the client can request them.
-      if isForAll {
-        service.listings.note(
-          body, of: url, at: base, in: stream, imported: imported, service.cache)
-      }
       var rewriting = ManifestRewriting(
         url: base, clientTarget: ProxyURL.splitAbsolute(target)?.target ?? target,
         removesSteering: routes.origin == nil, keepsPaths: routes.origin == nil
       ) { [id = session?.id] in routes.target(for: $0, from: base, session: id) }
-      return try rewriting.rewrite(body, imported: imported)
+      let rewritten = try rewriting.rewrite(body, imported: imported)
+      // Which resources a live manifest names again, before the client can request them.
+      if isForAll {
+        service.listings.note(
+          body, of: url, at: base, in: stream, isComplete: rewritten?.isComplete == true,
+          imported: imported, service.cache)
+      }
+      return rewritten
     }
     do throws(ManifestRewriting.TooLarge) {
       let rewritten =

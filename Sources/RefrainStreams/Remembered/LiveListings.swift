@@ -34,15 +34,19 @@ package final class LiveListings: Sendable {
   ///   - manifest: the URL under which clients request it.
   ///   - url: the URL to which references are relative.
   ///   - stream: the key of the first manifest of its stream.
+  ///   - isComplete: whether it is a playlist that changes no more.
   ///   - imported: the variables of the multivariant playlist that names this one.
   package func note(
-    _ body: [UInt8], of manifest: URL, at url: URL, in stream: CacheKey,
+    _ body: [UInt8], of manifest: URL, at url: URL, in stream: CacheKey, isComplete: Bool,
     imported: [String: String], _ cache: MediaCache
   ) {
     let now = cache.now.wall
     let key = cache.key(for: Resource(url: manifest.withoutDeliveryDirectives))
+    let known = playlists.withLock { $0[key]?.hash }
+    // One that was complete from the beginning does not change.
+    if isComplete, known == nil { return }
     let hash = BodyHash.of(body)
-    guard playlists.withLock({ $0[key]?.hash }) != hash else { return }
+    guard known != hash else { return }
     if let playlist = HLSMediaPlaylist(body, url: url, imported: imported) {
       let named = note(playlist, hash, of: key, at: now).compactMap { named in
         URL(text: named.uri, relativeTo: url).map { resource in
@@ -72,7 +76,6 @@ package final class LiveListings: Sendable {
     _ playlist: HLSMediaPlaylist, _ hash: UInt64, of key: CacheKey, at now: Date
   ) -> [LiveListing.Named] {
     playlists.withLock { playlists in
-      // One that was complete from the beginning does not change.
       guard playlist.isLive || playlists[key] != nil else { return [] }
       var known = playlists.removeValue(forKey: key) ?? Playlist(hash: hash, notedAt: now)
       (known.hash, known.notedAt) = (hash, now)
