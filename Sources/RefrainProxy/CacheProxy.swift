@@ -128,9 +128,7 @@ public final class CacheProxy: Sendable {
   /// - Throws: `MediaCacheError`, `.badURL` if it is not an http or https URL, its host is not
   ///   allowed, or it is not under `Configuration.origin`; `CacheProxyError`, `.notListening` if
   ///   the port is not known yet.
-  public func url(for url: URL) throws -> URL {
-    try service.routes.proxied(url)
-  }
+  public func url(for url: URL) throws -> URL { try service.routes.proxied(url) }
 
   /// Returns the proxy URL for a resource. Its headers are sent with the requests of that URL, and
   /// of the playlists, segments and keys of a stream that are on the same host, if the client sends

@@ -176,9 +176,7 @@ final class Delivery: Sendable {
   }
 
   /// Returns nil at the end of the request's body.
-  func nextBodyPart() async throws -> ByteBuffer? {
-    try await perform { $0.nextBodyPart() }
-  }
+  func nextBodyPart() async throws -> ByteBuffer? { try await perform { $0.nextBodyPart() } }
 
   /// Throws 413 if the body is longer than `limit` bytes.
   func body(limit: Int) async throws -> [UInt8] {

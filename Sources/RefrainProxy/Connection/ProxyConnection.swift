@@ -168,9 +168,7 @@ final class ProxyConnection: ChannelInboundHandler {
 
   // MARK: The body
 
-  private var isBodyAwaited: Bool {
-    if case .awaited = body { true } else { false }
-  }
+  private var isBodyAwaited: Bool { if case .awaited = body { true } else { false } }
 
   func nextBodyPart() -> EventLoopFuture<ByteBuffer?>? {
     guard let context, !isClosing, let answering else { return nil }
@@ -204,9 +202,7 @@ final class ProxyConnection: ChannelInboundHandler {
     if discarded > Self.longestDiscard { close() }
   }
 
-  func failBodyWaiter(_ error: any Error) {
-    takeBodyWaiter()?.fail(error)
-  }
+  func failBodyWaiter(_ error: any Error) { takeBodyWaiter()?.fail(error) }
 
   private func takeBodyWaiter() -> EventLoopPromise<ByteBuffer?>? {
     guard case .awaited(let waiter, _) = body else { return nil }

@@ -76,6 +76,10 @@ extension CachedAnswer {
         case .file(let file, let upTo):
           let end = min(upTo, offset + count)
           try await delivery.write(file, offset..<end, stored: selected.reader.spansBefore)
+          // A client that accepts all at once would keep the event loop from others.
+          if offset >> 22 != end >> 22 {
+            await withTaskExecutorPreference(globalConcurrentExecutor) { await Task.yield() }
+          }
           offset = end
         case .memory(let bytes):
           try await delivery.write(ByteBuffer(data: bytes))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 import Foundation
+import NIOPosix
 import OriginServer
 import Refrain
 import TestSupport
@@ -183,6 +184,21 @@ import Testing
         _ = try await connection.readText(before: "again\n")
       }
       for await _ in ends.stream { break }
+    }
+  }
+
+  @Test func `A body that an app writes holds up no event loop`() async throws {
+    let handler = Handler { request in
+      guard request.target == "/written" else { return nil }
+      return ProxyResponse { writer in
+        for _ in 0..<3 {
+          let isOnLoop = MultiThreadedEventLoopGroup.currentEventLoop != nil
+          try await writer.write(Data(isOnLoop ? "on".utf8 : "off ".utf8))
+        }
+      }
+    }
+    try await withHandlers([handler]) { test, prefix in
+      try await #expect(test.reply(to: "\(prefix)/written").text == "off off off ")
     }
   }
 
