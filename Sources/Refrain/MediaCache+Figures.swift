@@ -72,9 +72,7 @@ public struct CacheProgress: Sendable, Hashable {
   /// The number of stored bytes.
   public var storedBytes: Int64 { spans.byteCount }
 
-  public var isComplete: Bool {
-    length.map { spans.end(from: 0) >= $0 } ?? false
-  }
+  public var isComplete: Bool { length.map { spans.end(from: 0) >= $0 } ?? false }
 
   /// The stored fraction, from 0 (nothing) to 1 (all); nil while the length is unknown.
   public var fraction: Double? {

@@ -19,9 +19,7 @@ extension RangeSet<Int64> {
 
   var byteCount: Int64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } }
 
-  package func byteCount(in range: ByteRange) -> Int64 {
-    intersection(RangeSet(range)).byteCount
-  }
+  package func byteCount(in range: ByteRange) -> Int64 { intersection(RangeSet(range)).byteCount }
 
   private func indexOfFirstRange(endingAfter offset: Int64) -> Int? {
     var low = ranges.startIndex

@@ -95,9 +95,7 @@ final class Entry: Sendable {
     closeIfUnused { $0.isShutDown = true }
   }
 
-  func followOffline() {
-    for generation in generations { generation.followOffline() }
-  }
+  func followOffline() { for generation in generations { generation.followOffline() } }
 
   private var generations: [Generation] {
     state.withLock { $0.earlier + [$0.current].compactMap(\.self) }

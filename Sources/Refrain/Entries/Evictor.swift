@@ -50,10 +50,9 @@ actor Evictor {
       if evictOldest(shortage, spare: spare) > 0 { continue }
       // Other processes may have stored entries that can be evicted. And a count is too high if bytes
       // were written while it was taken: what is not urgent waits for another one.
-      if await budget.rescan(anyway: !isRescanned && !isUrgent() && !Task.isCancelled) {
-        isRescanned = true
-        continue
-      }
+      let anyway = !isRescanned && !isUrgent() && !Task.isCancelled
+      isRescanned = isRescanned || anyway
+      if await budget.rescan(anyway: anyway, isUrgent: isUrgent) { continue }
       // Entries that are held open only for speed can go once they have closed. What is closing may
       // be reopened again and again.
       guard .now - began < .seconds(isUrgent() ? 1 : 10), !Task.isCancelled else { return false }

@@ -23,9 +23,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     for (name, value) in fields { append(name, value) }
   }
 
-  public init(dictionaryLiteral elements: (String, String)...) {
-    self.init(elements)
-  }
+  public init(dictionaryLiteral elements: (String, String)...) { self.init(elements) }
 
   public var isEmpty: Bool { fields.isEmpty }
 

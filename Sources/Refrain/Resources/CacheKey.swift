@@ -11,9 +11,7 @@ public struct CacheKey: Sendable, Hashable, Codable, RawRepresentable, CustomStr
   /// without the default port, without `.` and `..` in its path, and with nothing percent-encoded
   /// that need not be. The key has no fragment, which never reaches an origin (RFC 9110 §4.2.5),
   /// and no user and password, because it is stored and shown.
-  public init(url: URL) {
-    rawValue = Self.reference(of: url).textWithoutFragment
-  }
+  public init(url: URL) { rawValue = Self.reference(of: url).textWithoutFragment }
 
   static func reference(of url: URL) -> URIReference {
     URIReference(url.absoluteString).normalized
@@ -125,9 +123,7 @@ public struct CacheKeyRule: Sendable, Hashable {
     }
 
     /// - Parameter name: percent-decoded.
-    func matches(_ name: [UInt8]) -> Bool {
-      isPrefix ? name.starts(with: bytes) : name == bytes
-    }
+    func matches(_ name: [UInt8]) -> Bool { isPrefix ? name.starts(with: bytes) : name == bytes }
   }
 
   private var ignored: [Parameter]

@@ -266,23 +266,36 @@ extension DiskBudget {
   func waitForCandidates(isUrgent: @Sendable () -> Bool = { true }) async -> Bool {
     let isScanned = index.withLock { $0.lastScan != nil }
     if isScanned, usage.update(\.isMeasured) { return true }
-    let (scan, end) = (startScan(), ContinuousClock.now + .seconds(1))
-    while .now < end || !isUrgent(), !Task.isCancelled, index.withLock({ $0.scan == scan }) {
+    await follow(startScan(), isUrgent) {
       // Among 200 entries, some were probably not used for long.
-      if isScanned || index.withLock({ $0.count >= 200 }), usage.update(\.isMeasured) { break }
-      try? await Task.sleep(for: .milliseconds(1))
+      (isScanned || index.withLock { $0.count >= 200 }) && usage.update(\.isMeasured)
     }
     return usage.update(\.isMeasured)
   }
 
-  /// Scans again if others may have stored, or pinned, much, or `anyway`. Returns whether it did.
+  /// Scans again if others may have stored, or pinned, much; `anyway`, unless that takes long.
+  /// Waits as `waitForCandidates`. Returns whether the last complete scan is a recent one.
   @discardableResult
-  func rescan(anyway: Bool = false) async -> Bool {
-    guard limit != nil, anyway || index.withLock(\.isOld) else { return false }
+  func rescan(
+    anyway: Bool = false, isUrgent: @Sendable () -> Bool = { false }
+  ) async -> Bool {
+    guard limit != nil, index.withLock({ $0.isOld(anyway) }) else { return false }
     // What was written during a scan that is running may be counted twice.
-    if anyway { await index.withLock(\.scan)?.value }
-    await startScan().value
-    return index.withLock { !$0.isOld }
+    if anyway, let running = index.withLock(\.scan) { await follow(running, isUrgent) }
+    await follow(startScan(), isUrgent)
+    return index.withLock { !$0.isOld() }
+  }
+
+  /// Waits until a scan has ended or found enough; a second at most while that is urgent.
+  private func follow(
+    _ scan: Task<Void, Never>, _ isUrgent: () -> Bool, isEnough: () -> Bool = { false }
+  ) async {
+    let end = ContinuousClock.now + .seconds(1)
+    while .now < end || !isUrgent(), !Task.isCancelled, index.withLock({ $0.scan == scan }),
+      !isEnough()
+    {
+      try? await Task.sleep(for: .milliseconds(1))
+    }
   }
 
   /// Cancels a running scan, and returns unused grants.

@@ -121,7 +121,9 @@ struct EntryIndex: Sendable {
   }
 
   /// Whether others may have stored much since the last scan; the cheaper a scan, the sooner.
-  var isOld: Bool {
-    lastScan.map { .now - $0.ended > max(.seconds(5), $0.duration * 20) } ?? true
+  /// `anyway`: always, if scans take less than two seconds.
+  func isOld(_ anyway: Bool = false) -> Bool {
+    guard let lastScan, !anyway || lastScan.duration > .seconds(2) else { return true }
+    return .now - lastScan.ended > max(.seconds(5), lastScan.duration * 20)
   }
 }

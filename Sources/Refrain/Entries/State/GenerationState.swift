@@ -137,9 +137,7 @@ extension GenerationState {
 
   var isOver: Bool { life != .current }
 
-  var readable: RangeSet<Int64> {
-    transient.isEmpty ? stored : stored.union(transient.spans)
-  }
+  var readable: RangeSet<Int64> { transient.isEmpty ? stored : stored.union(transient.spans) }
 
   var isComplete: Bool { length.map { stored.end(from: 0) >= $0 } ?? false }
 
