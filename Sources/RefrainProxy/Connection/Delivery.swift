@@ -117,7 +117,7 @@ final class Delivery: Sendable {
 
   private var isWanted: Bool {
     get async {
-      let isOpen = try? await perform { [eventLoop = connection.eventLoop] in
+      let isOpen: Void? = try? await perform { [eventLoop = connection.eventLoop] in
         $0.isClosing ? nil : eventLoop.makeSucceededVoidFuture()
       }
       return isOpen != nil && !service.isStopping
