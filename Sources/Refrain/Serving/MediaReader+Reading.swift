@@ -62,6 +62,7 @@ extension MediaReader {
       let count = file.copy(into: UnsafeMutableRawBufferPointer(rebasing: part), at: offset) ?? 0
       if count > 0 { return deliver(offset, count) }
     }
+    // Only one thread writes there, and this one waits for it.
     nonisolated(unsafe) let lent = buffer
     return try IOThreads.shared.wait { try await self.read(into: lent, at: offset) }
   }

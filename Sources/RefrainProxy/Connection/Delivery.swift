@@ -41,8 +41,9 @@ final class Delivery: Sendable {
 
   func note(_ change: (inout Record) -> Void) { record.withLock { change(&$0) } }
 
-  /// - Parameter body: not called for HEAD, and for statuses without one. It runs on the connection's
-  ///   event loop, as each write from another thread would wake both, and must not block.
+  /// - Parameter body: not called for HEAD, and for statuses without one. Runs on the connection's
+  ///   event loop, and must not block. From another thread, each part would wake the loop, and its
+  ///   end that thread.
   func send(
     _ head: ResponseHead, length: Int64?, _ body: () async throws -> Void = {}
   ) async throws {
@@ -209,7 +210,7 @@ final class Delivery: Sendable {
   }
 }
 
-/// Runs tasks on the connection's event loop.
+/// Runs tasks on the connection's event loop, after what it does at the moment.
 extension Delivery: TaskExecutor {
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)

@@ -76,7 +76,8 @@ extension CachedAnswer {
         case .file(let file, let upTo):
           let end = min(upTo, offset + count)
           try await delivery.write(file, offset..<end, stored: selected.reader.spansBefore)
-          // A client that accepts all at once would keep the event loop from others.
+          // Every 4 MiB: a client that accepts all at once would keep the event loop from others. A
+          // yield on the loop itself would let other tasks run, but no connection.
           if offset >> 22 != end >> 22 {
             await withTaskExecutorPreference(globalConcurrentExecutor) { await Task.yield() }
           }

@@ -273,8 +273,8 @@ extension DiskBudget {
     return usage.update(\.isMeasured)
   }
 
-  /// Scans again if others may have stored, or pinned, much; `anyway`, unless that takes long.
-  /// Waits as `waitForCandidates`. Returns whether the last complete scan is a recent one.
+  /// Scans again if others may have stored, or pinned, much; `anyway`: in any case, unless scans take
+  /// long. Waits as `waitForCandidates`. Returns whether the last complete scan is a recent one.
   @discardableResult
   func rescan(
     anyway: Bool = false, isUrgent: @Sendable () -> Bool = { false }

@@ -121,7 +121,7 @@ struct EntryIndex: Sendable {
   }
 
   /// Whether others may have stored much since the last scan; the cheaper a scan, the sooner.
-  /// `anyway`: always, if scans take less than two seconds.
+  /// `anyway`: true in any case, unless a scan takes more than two seconds.
   func isOld(_ anyway: Bool = false) -> Bool {
     guard let lastScan, !anyway || lastScan.duration > .seconds(2) else { return true }
     return .now - lastScan.ended > max(.seconds(5), lastScan.duration * 20)

@@ -61,9 +61,7 @@ extension GenerationState {
       position = max(position, range.upperBound)
     }
 
-    mutating func endAtPosition() {
-      range = range.lowerBound..<max(range.lowerBound, position)
-    }
+    mutating func endAtPosition() { range = range.lowerBound..<max(range.lowerBound, position) }
   }
 
   struct Fetches: Sendable {
